@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Random bits for stochastic rounding: Philox4x32-10, addressed by element number.
+//!
+//! The generator has no state: the bits of an element depend on the seed, the stream and the
+//! element's number alone, so that chunks, threads and ranks agree whatever the cut.
+//!
+//! Source: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
+
+/// Multipliers of Philox4x32 (the paper's table 2).
+const MULTIPLIER: [u32; 2] = [0xD251_1F53, 0xCD9E_8D57];
+/// Weyl increments of the key: the golden ratio and the square root of 3, less 1.
+const WEYL: [u32; 2] = [0x9E37_79B9, 0xBB67_AE85];
+const ROUNDS: usize = 10;
+
+/// Elements that one block of four words serves, 16 bits each.
+const ELEMENTS_PER_BLOCK: u64 = 8;
+
+/// Philox4x32-10: four random words for a counter under a key.
+#[inline]
+pub const fn philox4x32_10(mut counter: [u32; 4], mut key: [u32; 2]) -> [u32; 4] {
+    let mut round = 0;
+    while round < ROUNDS {
+        let low = counter[0] as u64 * MULTIPLIER[0] as u64;
+        let high = counter[2] as u64 * MULTIPLIER[1] as u64;
+        counter = [
+            (high >> 32) as u32 ^ counter[1] ^ key[0],
+            high as u32,
+            (low >> 32) as u32 ^ counter[3] ^ key[1],
+            low as u32,
+        ];
+        key = [key[0].wrapping_add(WEYL[0]), key[1].wrapping_add(WEYL[1])];
+        round += 1;
+    }
+    counter
+}
+
+/// A stream of 16-bit random numbers, one for each element number.
+///
+/// Element `i` takes half-word `i % 8` of block `i / 8`, the least significant half of a word
+/// first. The key is the seed (low word first); the counter is the block number and the stream
+/// (low words first). Row-wise and column-wise copies of a tensor use different streams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Philox {
+    /// The key.
+    pub seed: u64,
+    /// Which of 2^64 independent streams under that key.
+    pub stream: u64,
+    /// The number of the first element that a call handles.
+    pub first_index: u64,
+}
+
+impl Philox {
+    /// The stream `stream` under `seed`, from element 0.
+    pub const fn new(seed: u64, stream: u64) -> Philox {
+        Philox {
+            seed,
+            stream,
+            first_index: 0,
+        }
+    }
+
+    /// The same stream with elements counted from `first_index` (modulo 2^64).
+    pub const fn at(self, first_index: u64) -> Philox {
+        Philox {
+            first_index,
+            ..self
+        }
+    }
+
+    /// The four words of block number `block`.
+    #[inline]
+    pub const fn block(&self, block: u64) -> [u32; 4] {
+        let counter = [
+            block as u32,
+            (block >> 32) as u32,
+            self.stream as u32,
+            (self.stream >> 32) as u32,
+        ];
+        philox4x32_10(counter, [self.seed as u32, (self.seed >> 32) as u32])
+    }
+
+    /// The 16 random bits of the element `offset` after the first.
+    #[inline]
+    pub const fn bits(&self, offset: u64) -> u16 {
+        let index = self.first_index.wrapping_add(offset);
+        let lane = (index % ELEMENTS_PER_BLOCK) as usize;
+        let words = self.block(index / ELEMENTS_PER_BLOCK);
+        (words[lane / 2] >> (16 * (lane % 2))) as u16
+    }
+}
