@@ -6,6 +6,8 @@
 //!
 //! Source: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
 
+use crate::error::Error;
+
 /// Multipliers of Philox4x32 (the paper's table 2).
 const MULTIPLIER: [u32; 2] = [0xD251_1F53, 0xCD9E_8D57];
 /// Weyl increments of the key: the golden ratio and the square root of 3, less 1.
@@ -50,6 +52,9 @@ pub struct Philox {
 }
 
 impl Philox {
+    /// Random bits an element.
+    pub const BITS: u32 = 16;
+
     /// The stream `stream` under `seed`, from element 0.
     pub const fn new(seed: u64, stream: u64) -> Philox {
         Philox {
@@ -86,5 +91,27 @@ impl Philox {
         let lane = (index % ELEMENTS_PER_BLOCK) as usize;
         let words = self.block(index / ELEMENTS_PER_BLOCK);
         (words[lane / 2] >> (16 * (lane % 2))) as u16
+    }
+}
+
+/// Where the random bits of a stochastic rounding come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Random<'a> {
+    /// From the generator: at most 16 bits an element.
+    Philox(Philox),
+    /// From the caller: a word an element, of which the low N bits are used.
+    Words(&'a [u32]),
+}
+
+impl Random<'_> {
+    /// Whether this source can serve a rounding that takes `bits` random bits an element, for
+    /// `elements` elements: [`Error::RandomBits`] where the generator has too few bits,
+    /// [`Error::Length`] where the words are not one an element.
+    pub const fn serves(&self, bits: u32, elements: usize) -> Result<(), Error> {
+        match self {
+            Random::Philox(_) if bits > Philox::BITS => Err(Error::RandomBits),
+            Random::Words(words) if words.len() != elements => Err(Error::Length),
+            _ => Ok(()),
+        }
     }
 }

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The floating-point environment: what the caller's control register says must not reach a
+//! result.
+
+/// Runs `work` with rounding to nearest-even, without flushing of subnormals and with all
+/// exceptions masked; then puts the caller's control register back, where it differed.
+///
+/// x86-64 and AArch64 have such a register. Elsewhere the environment is taken to be the default,
+/// as Rust itself takes it.
+#[inline]
+pub(crate) fn with_default_environment<R>(work: impl FnOnce() -> R) -> R {
+    let saved = register::read();
+    if register::is_default(saved) {
+        return apart(work);
+    }
+    register::write(register::DEFAULT);
+    let result = apart(work);
+    register::write(saved);
+    result
+}
+
+/// A call that stays one, so that no floating-point operation moves to the other side of a write
+/// to the register.
+#[inline(never)]
+fn apart<R>(work: impl FnOnce() -> R) -> R {
+    work()
+}
+
+#[cfg(target_arch = "x86_64")]
+mod register {
+    use core::arch::asm;
+
+    /// All exceptions masked, nearest-even, no flushing.
+    pub(super) const DEFAULT: u32 = 0x1F80;
+    /// The flags of exceptions that have happened: not ours to look at.
+    const FLAGS: u32 = 0x3F;
+
+    pub(super) fn is_default(mxcsr: u32) -> bool {
+        mxcsr & !FLAGS == DEFAULT
+    }
+
+    pub(super) fn read() -> u32 {
+        let mut mxcsr = 0u32;
+        // SAFETY: stores MXCSR to a local variable; SSE is part of x86-64.
+        unsafe {
+            asm!("stmxcsr [{}]", in(reg) &raw mut mxcsr, options(nostack, preserves_flags));
+        }
+        mxcsr
+    }
+
+    pub(super) fn write(mxcsr: u32) {
+        // SAFETY: the value was read from the register or is its default, so that no reserved bit
+        // is set. Between the two writes only `work` runs, under the environment that Rust
+        // assumes.
+        unsafe {
+            asm!("ldmxcsr [{}]", in(reg) &raw const mxcsr, options(nostack, preserves_flags));
+        }
+    }
+}
+
+#[cfg(target_arch = "aarch64")]
+mod register {
+    use core::arch::asm;
+
+    /// Nearest-even, no flushing, no traps, no alternative NaN or half-precision behaviour.
+    pub(super) const DEFAULT: u64 = 0;
+
+    pub(super) fn is_default(fpcr: u64) -> bool {
+        fpcr == DEFAULT
+    }
+
+    pub(super) fn read() -> u64 {
+        let fpcr;
+        // SAFETY: FPCR can be read at every exception level that runs floating-point code.
+        unsafe { asm!("mrs {}, fpcr", out(reg) fpcr, options(nostack, preserves_flags)) };
+        fpcr
+    }
+
+    pub(super) fn write(fpcr: u64) {
+        // SAFETY: as above; the value was read from the register or is its default.
+        unsafe { asm!("msr fpcr, {}", in(reg) fpcr, options(nostack, preserves_flags)) };
+    }
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod register {
+    pub(super) const DEFAULT: () = ();
+
+    pub(super) fn is_default((): ()) -> bool {
+        true
+    }
+
+    pub(super) fn read() {}
+
+    pub(super) fn write((): ()) {}
+}
