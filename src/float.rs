@@ -50,6 +50,11 @@ pub trait Float: sealed::Sealed + Copy + Default + Send + Sync + 'static {
     }
 }
 
+/// A wide type whose every value is exact in `f32`: what tensors are made of. All but `f64`,
+/// which a scale in `f32` would round twice.
+pub trait FitsF32: Float {}
+
+impl FitsF32 for f32 {}
 impl sealed::Sealed for f32 {}
 impl Float for f32 {
     const TYPE: FloatType = FloatType::F32;
@@ -95,6 +100,7 @@ impl Float for f64 {
 #[repr(transparent)]
 pub struct F16(pub u16);
 
+impl FitsF32 for F16 {}
 impl sealed::Sealed for F16 {}
 impl Float for F16 {
     const TYPE: FloatType = FloatType::F16;
@@ -115,6 +121,7 @@ impl Float for F16 {
 #[repr(transparent)]
 pub struct Bf16(pub u16);
 
+impl FitsF32 for Bf16 {}
 impl sealed::Sealed for Bf16 {}
 impl Float for Bf16 {
     const TYPE: FloatType = FloatType::Bf16;
@@ -137,8 +144,9 @@ impl Float for Bf16 {
 
 #[cfg(feature = "half")]
 mod half_types {
-    use super::{Float, FloatType, sealed};
+    use super::{FitsF32, Float, FloatType, sealed};
 
+    impl FitsF32 for half::f16 {}
     impl sealed::Sealed for half::f16 {}
     impl Float for half::f16 {
         const TYPE: FloatType = FloatType::F16;
@@ -154,6 +162,7 @@ mod half_types {
         }
     }
 
+    impl FitsF32 for half::bf16 {}
     impl sealed::Sealed for half::bf16 {}
     impl Float for half::bf16 {
         const TYPE: FloatType = FloatType::Bf16;

@@ -3,7 +3,7 @@
 //! dependencies, with a C ABI.
 #![no_std]
 
-#[cfg(feature = "std")]
+#[cfg(any(feature = "std", test))]
 extern crate std;
 
 pub mod error;

@@ -14,6 +14,9 @@ mod table;
 pub(crate) use environment::with_default_environment;
 use params::Params;
 
+#[cfg(test)]
+mod tests;
+
 use crate::float::{FitsF32, Float};
 use crate::policy::{Cast, Rounding};
 use crate::random::Random;
@@ -26,6 +29,7 @@ use crate::stats::{Amax, Stats};
 /// Factors are positive (or NaN, or infinite, where a block is poisoned): the sign of an element
 /// never changes, not even that of a NaN that the operation makes.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(dead_code)]
 pub enum Factor {
     /// One `f32` product, rounded to nearest-even, and then the cast.
     Multiply(f32),
@@ -64,6 +68,7 @@ pub(crate) fn encode<S: Float>(
 
 /// `codes[i] = cast(factor(source[i]))`; otherwise as [`encode`], but for callers that have set the
 /// floating-point environment ([`with_default_environment`]).
+#[allow(dead_code)]
 pub(crate) fn encode_scaled<S: FitsF32>(
     format: Format,
     cast: Cast,
@@ -77,6 +82,7 @@ pub(crate) fn encode_scaled<S: FitsF32>(
 }
 
 /// [`encode_scaled`], and what the pass saw.
+#[allow(dead_code)]
 pub(crate) fn encode_with_stats<S: FitsF32>(
     format: Format,
     cast: Cast,
@@ -102,7 +108,13 @@ pub(crate) fn decode<T: Float>(format: Format, codes: &[u8], target: &mut [T]) {
 /// `target[i] = scale * decode(codes[i])`: one `f32` product, then, for the other types, one
 /// nearest-even rounding. A NaN has the sign of its code. The slices have the same length; the
 /// caller has set the floating-point environment.
-pub(crate) fn decode_scaled<T: FitsF32>(format: Format, scale: f32, codes: &[u8], target: &mut [T]) {
+#[allow(dead_code)]
+pub(crate) fn decode_scaled<T: FitsF32>(
+    format: Format,
+    scale: f32,
+    codes: &[u8],
+    target: &mut [T],
+) {
     portable::decode_scaled(table::bf16(format), scale, codes, target);
 }
 
@@ -152,7 +164,7 @@ fn encode_chunks<S: Float>(
             fill_words(random, first, words);
         }
         portable::load(source, loaded);
-        portable::scale(factor, source, loaded, scaled);
+        portable::scale(factor, loaded, scaled);
         let beyond = if exact {
             encode_exact(params, factor, source, words, codes)
         } else {

@@ -88,24 +88,11 @@ fn f64_to_f32_odd(x: f64) -> u32 {
     (nearest.to_bits() - grown) | inexact
 }
 
-/// Applies the factor. `loaded` is what [`load`] made of `source`.
+/// Applies the factor to `f32` bits.
 #[inline(always)]
-pub(super) fn scale<S: Float>(factor: Factor, source: &[S], loaded: &[u32], scaled: &mut [u32]) {
-    let is_wide = matches!(S::TYPE, FloatType::F64);
+pub(super) fn scale(factor: Factor, loaded: &[u32], scaled: &mut [u32]) {
     match factor {
-        Factor::Shift(0) => scaled.copy_from_slice(loaded),
-        Factor::Shift(k) if is_wide => {
-            let power = f64::from_bits(((1023 + k as i64) as u64) << 52);
-            for (&x, scaled) in source.iter().zip(scaled) {
-                let x = f64::from_bits(x.to_wide_bits());
-                *scaled = f64_to_f32_odd(shift_f64(x, power));
-            }
-        }
-        _ if is_wide => {
-            for (&x, scaled) in source.iter().zip(scaled) {
-                *scaled = product(factor, x.to_f32().to_bits());
-            }
-        }
+        Factor::ONE => scaled.copy_from_slice(loaded),
         Factor::Shift(k) => {
             let power = power_of_two(k);
             for (&x, scaled) in loaded.iter().zip(scaled) {
@@ -167,18 +154,6 @@ fn shift(x: u32, power: f32) -> u32 {
     let product = product.max((abs != 0) as u32);
     let product = product - (abs < INFINITY && product == INFINITY) as u32;
     product | x & !ABS
-}
-
-/// The same for binary64.
-#[inline(always)]
-fn shift_f64(x: f64, power: f64) -> f64 {
-    const INFINITY_64: u64 = f64::INFINITY.to_bits();
-    const ABS_64: u64 = u64::MAX >> 1;
-    let abs = x.to_bits() & ABS_64;
-    let product = (f64::from_bits(abs) * power).to_bits() & ABS_64;
-    let product = product.max((abs != 0) as u64);
-    let product = product - (abs < INFINITY_64 && product == INFINITY_64) as u64;
-    f64::from_bits(product | x.to_bits() & !ABS_64)
 }
 
 /// What a rounding looks at in a lane.
@@ -340,7 +315,7 @@ pub(super) fn stats<S: Float>(params: &Params, chunk: &Encoded<'_, S>, beyond: u
         zero += is_zero;
         nan += is_nan;
         infinite += is_infinite;
-        underflowed += stored_zero & (is_zero | is_nan ^ 1);
+        underflowed += stored_zero & ((is_zero | is_nan) ^ 1);
         kept += is_infinite & (scaled & ABS <= INFINITY) as u32;
     }
     let (amax, min_nonzero) = range(chunk.source);

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What only the crate can call, against the scalar reference: factors and statistics.
+
+use std::vec;
+use std::vec::Vec;
+
+use super::*;
+use crate::float::{Bf16, F16};
+use crate::policy::{NanPolicy, RandomBits, Saturation};
+use crate::random::Philox;
+
+const ROUNDINGS: [Rounding; 12] = [
+    Rounding::NearestEven,
+    Rounding::NearestAway,
+    Rounding::TowardZero,
+    Rounding::TowardPositive,
+    Rounding::TowardNegative,
+    Rounding::ToOdd,
+    Rounding::StochasticA(RandomBits::SIXTEEN),
+    Rounding::StochasticB(RandomBits::SIXTEEN),
+    Rounding::StochasticC(RandomBits::SIXTEEN),
+    Rounding::StochasticA(RandomBits::new(3).unwrap()),
+    Rounding::StochasticB(RandomBits::new(24).unwrap()),
+    Rounding::StochasticC(RandomBits::new(32).unwrap()),
+];
+const FACTORS: [Factor; 12] = [
+    Factor::ONE,
+    Factor::Shift(-127),
+    Factor::Shift(-5),
+    Factor::Shift(40),
+    Factor::Shift(127),
+    Factor::Multiply(0.37),
+    Factor::Multiply(3.1e30),
+    Factor::Multiply(1e-38),
+    Factor::Multiply(f32::NAN),
+    Factor::Divide(0.37),
+    Factor::Divide(1e-40),
+    Factor::Divide(f32::INFINITY),
+];
+
+/// Every exponent with the significands around ties of each mantissa width, both signs.
+fn patterns() -> Vec<f32> {
+    let mut bits = Vec::new();
+    for field in 0..256u32 {
+        for top in 0..16u32 {
+            for low in [0u32, 1, 0x3_FFFF, 0x4_0000, 0x4_0001, 0x7_FFFF] {
+                bits.push(field << 23 | top << 19 | low);
+            }
+        }
+    }
+    let signed = bits.iter().flat_map(|&b| [b, b | 1 << 31]);
+    signed.map(f32::from_bits).collect()
+}
+
+fn words(len: usize) -> Vec<u32> {
+    let philox = Philox::new(7, 0);
+    let word = |i: usize| philox.block(i as u64)[0];
+    (0..len).map(word).collect()
+}
+
+/// The cast of one element as the documentation states it, and what it adds to the statistics.
+fn expected<S: FitsF32>(
+    format: Format,
+    cast: Cast,
+    factor: Factor,
+    x: S,
+    word: u32,
+) -> (u8, Stats) {
+    let spec = format.spec();
+    let source = scalar::decode(S::TYPE.spec(), x.to_wide_bits());
+    let negative = x.to_f32().is_sign_negative();
+    let scaled = match (factor, source) {
+        (
+            Factor::Shift(k),
+            Value::Finite {
+                negative,
+                exponent,
+                significand,
+            },
+        ) => Value::Finite {
+            negative,
+            exponent: exponent + k,
+            significand,
+        },
+        (Factor::Shift(_), other) => other,
+        (Factor::Multiply(_) | Factor::Divide(_), _) => {
+            let y = match factor {
+                Factor::Multiply(by) => x.to_f32() * by,
+                Factor::Divide(by) => x.to_f32() / by,
+                Factor::Shift(_) => unreachable!(),
+            };
+            match scalar::decode(FloatType::F32.spec(), y.to_bits() as u64) {
+                Value::Nan { .. } => Value::Nan { negative },
+                other => other,
+            }
+        }
+    };
+    let code = scalar::encode(spec, cast, scaled, word);
+    let abs = x.to_f32().abs();
+    let saturated = abs.is_finite() && is_beyond(spec, cast.rounding, scaled, word);
+    let is_zero_code = spec.zero && !spec.is_nan(code) && spec.split(code).1 == 0;
+    let stats = Stats {
+        count: 1,
+        zero: (abs == 0.0) as u64,
+        saturated: saturated as u64,
+        underflowed: (is_zero_code && abs != 0.0 && !abs.is_nan()) as u64,
+        nan: abs.is_nan() as u64,
+        infinite: abs.is_infinite() as u64,
+        amax: Amax::of(abs),
+        min_nonzero: match abs {
+            0.0 => Stats::EMPTY.min_nonzero,
+            _ => abs.to_bits().min(Stats::EMPTY.min_nonzero),
+        },
+    };
+    (code as u8, stats)
+}
+
+fn compare<S: FitsF32 + core::fmt::Debug>(
+    format: Format,
+    cast: Cast,
+    factor: Factor,
+    source: &[S],
+) {
+    let words = words(source.len());
+    let mut codes = vec![0; source.len()];
+    let random = Some(Random::Words(&words));
+    let stats = encode_with_stats(format, cast, factor, random, source, &mut codes);
+    let mut expected_stats = Stats::EMPTY;
+    for ((&x, &word), &code) in source.iter().zip(&words).zip(&codes) {
+        let (expected, one) = expected(format, cast, factor, x, word);
+        let what = || std::format!("{format:?} {cast:?} {factor:?} {x:?} word {word:#x}");
+        assert_eq!(code, expected, "{}", what());
+        expected_stats = expected_stats.merge(one);
+    }
+    assert_eq!(stats, expected_stats, "{format:?} {cast:?} {factor:?}");
+    let mut plain = vec![0; source.len()];
+    encode_scaled(format, cast, factor, random, source, &mut plain);
+    assert_eq!(plain, codes);
+}
+
+#[test]
+fn factors_and_statistics_equal_the_reference() {
+    let all = patterns();
+    let halves: Vec<F16> = (0..=u16::MAX).step_by(37).map(F16).collect();
+    let brains: Vec<Bf16> = (0..=u16::MAX).step_by(41).map(Bf16).collect();
+    let saturations = [Saturation::Finite, Saturation::Propagate, Saturation::None];
+    let nans = [NanPolicy::Canonical, NanPolicy::KeepSign];
+    // Every combination is met, each on a part of the patterns that moves on.
+    let mut turn = 0;
+    for &format in Format::ALL {
+        for rounding in ROUNDINGS {
+            for factor in FACTORS {
+                for saturation in saturations {
+                    for nan in nans {
+                        turn += 1;
+                        let cast = Cast {
+                            rounding,
+                            saturation,
+                            nan,
+                        };
+                        let part = |len: usize| turn * 131 % (len - 300)..;
+                        compare(format, cast, factor, &all[part(all.len())][..300]);
+                        compare(format, cast, factor, &halves[part(halves.len())][..64]);
+                        compare(format, cast, factor, &brains[part(brains.len())][..64]);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn decoding_multiplies_once() {
+    let codes: Vec<u8> = (0..=255).collect();
+    for &format in Format::ALL {
+        for scale in [1.0, 0.37, 1e30, 1e-30, f32::MAX, f32::INFINITY, f32::NAN] {
+            let mut wide = [0f32; 256];
+            let mut half = [F16(0); 256];
+            let mut brain = [Bf16(0); 256];
+            decode_scaled(format, scale, &codes, &mut wide);
+            decode_scaled(format, scale, &codes, &mut half);
+            decode_scaled(format, scale, &codes, &mut brain);
+            for &code in &codes {
+                let value = scalar::decode_f32(format, code);
+                let mut product = value * scale;
+                if product.is_nan() {
+                    product = f32::NAN.copysign(value);
+                }
+                let i = code as usize;
+                assert_eq!(
+                    wide[i].to_bits(),
+                    product.to_bits(),
+                    "{format:?} {code:#x} {scale}"
+                );
+                assert_eq!(half[i], F16::from_f32(product));
+                assert_eq!(brain[i], Bf16::from_f32(product));
+            }
+        }
+    }
+}
+
+#[test]
+fn every_format_decodes_exactly_to_bf16() {
+    for &format in Format::ALL {
+        for code in 0..=255 {
+            let exact = scalar::decode(format.spec(), code as u64);
+            let entry = table::bf16(format)[code as usize] as u64;
+            assert_eq!(scalar::decode(FloatType::Bf16.spec(), entry), exact);
+        }
+    }
+}
