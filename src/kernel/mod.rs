@@ -184,7 +184,11 @@ fn encode_chunks<S: Float>(
 /// The random words of the elements from number `first` on.
 fn fill_words(random: Option<Random<'_>>, first: usize, words: &mut [u32]) {
     match random {
-        Some(Random::Words(all)) => words.copy_from_slice(&all[first..first + words.len()]),
+        Some(Random::Words(all)) => {
+            for (word, &given) in words.iter_mut().zip(all.iter().skip(first)) {
+                *word = given;
+            }
+        }
         Some(Random::Philox(philox)) => {
             for (offset, word) in (first as u64..).zip(words) {
                 *word = philox.bits(offset) as u32;
