@@ -8,7 +8,7 @@ use crate::matrix::{Matrix, MatrixMut};
 use crate::spec::{FloatType, Format};
 
 /// The format with a number.
-pub(super) fn format(number: u32) -> Result<Format, ofp8_status> {
+pub(super) fn format_of(number: u32) -> Result<Format, ofp8_status> {
     Format::from_number(number).ok_or(ofp8_status::OFP8_UNKNOWN_FORMAT)
 }
 
@@ -107,7 +107,8 @@ impl Extent {
             .ok_or(ofp8_status::OFP8_SHAPE)?;
         Ok(Extent {
             begin: pointer as usize,
-            bytes,
+            // A null pointer has a status of its own.
+            bytes: if pointer.is_null() { 0 } else { bytes },
         })
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a format can hold.
 
-use super::argument::{format, out};
+use super::argument::{format_of, out};
 use super::status::{ofp8_status, status};
 use crate::scalar;
 
@@ -45,11 +45,11 @@ pub struct ofp8_format_info {
 /// `info` is null or points to memory for the structure.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ofp8_get_format_info(
-    format_number: u32,
+    format: u32,
     info: *mut ofp8_format_info,
 ) -> ofp8_status {
     let result = || {
-        let format = format(format_number)?;
+        let format = format_of(format)?;
         // SAFETY: this function's contract.
         let info = unsafe { out(info)? };
         let spec = format.spec();

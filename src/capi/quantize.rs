@@ -7,8 +7,8 @@ use core::mem::size_of;
 use super::argument::{
     self, Descriptor, Extent, disjoint, float_type, matrix, matrix_mut, out, slice, slice_mut, span,
 };
-use super::recipe::{ofp8_recipe, recipe};
-use super::slice::{ofp8_philox, philox};
+use super::recipe::{ofp8_recipe, recipe_of};
+use super::slice::{ofp8_philox, philox_of};
 use super::status::{ofp8_status, status};
 use crate::float::{Bf16, F16, FitsF32};
 use crate::matrix::{Matrix, MatrixMut};
@@ -167,7 +167,7 @@ impl Shape {
 ///
 /// # Safety
 /// As [`argument::sized`].
-unsafe fn shape(pointer: *const ofp8_shape) -> Result<Shape, ofp8_status> {
+unsafe fn shape_of(pointer: *const ofp8_shape) -> Result<Shape, ofp8_status> {
     // SAFETY: this function's contract.
     let given = unsafe { argument::sized(pointer)? };
     let wide_type = float_type(given.wide_type)?;
@@ -204,7 +204,7 @@ fn scale_size(recipe: &Recipe) -> usize {
 ///
 /// # Safety
 /// `scales` points to `count` scales of the recipe's kind that nothing writes.
-unsafe fn scales<'a>(
+unsafe fn scales_of<'a>(
     recipe: &Recipe,
     scales: *const c_void,
     count: usize,
@@ -222,7 +222,7 @@ unsafe fn scales<'a>(
 ///
 /// # Safety
 /// `scales` points to memory for `count` scales of the recipe's kind that nothing else uses.
-unsafe fn scales_mut<'a>(
+unsafe fn scales_mut_of<'a>(
     recipe: &Recipe,
     scales: *mut c_void,
     count: usize,
@@ -293,8 +293,8 @@ fn quantize<S: FitsF32>(
 /// to as many elements as the shape and the counts say, `amax` to `scale_count` integers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ofp8_quantize(
-    recipe_pointer: *const ofp8_recipe,
-    shape_pointer: *const ofp8_shape,
+    recipe: *const ofp8_recipe,
+    shape: *const ofp8_shape,
     random: *const ofp8_philox,
     source: *const c_void,
     amax: *const u32,
@@ -305,13 +305,8 @@ pub unsafe extern "C" fn ofp8_quantize(
 ) -> ofp8_status {
     let result = || {
         // SAFETY: this function's contract.
-        let (recipe, shape, random) = unsafe {
-            (
-                recipe(recipe_pointer)?,
-                shape(shape_pointer)?,
-                philox(random)?,
-            )
-        };
+        let (recipe, shape, random) =
+            unsafe { (recipe_of(recipe)?, shape_of(shape)?, philox_of(random)?) };
         let amax_count = if amax.is_null() { 0 } else { scale_count };
         let written = [
             shape.codes(codes)?,
@@ -332,7 +327,7 @@ pub unsafe extern "C" fn ofp8_quantize(
         // SAFETY: as above.
         let codes = unsafe { matrix_mut(codes, shape.rows, shape.cols, shape.code_stride)? };
         // SAFETY: as above.
-        let scales = unsafe { scales_mut(&recipe, scales, scale_count)? };
+        let scales = unsafe { scales_mut_of(&recipe, scales, scale_count)? };
         let (rows, cols, stride) = (shape.rows, shape.cols, shape.stride);
         // SAFETY: as above; F16 and Bf16 are transparent u16.
         let seen = unsafe {
@@ -370,15 +365,15 @@ pub unsafe extern "C" fn ofp8_quantize(
 /// As `ofp8_quantize`; `amax` points to memory for `amax_count` integers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ofp8_amax_blocks(
-    recipe_pointer: *const ofp8_recipe,
-    shape_pointer: *const ofp8_shape,
+    recipe: *const ofp8_recipe,
+    shape: *const ofp8_shape,
     source: *const c_void,
     amax: *mut u32,
     amax_count: usize,
 ) -> ofp8_status {
     let result = || {
         // SAFETY: this function's contract.
-        let (recipe, shape) = unsafe { (recipe(recipe_pointer)?, shape(shape_pointer)?) };
+        let (recipe, shape) = unsafe { (recipe_of(recipe)?, shape_of(shape)?) };
         disjoint(&[
             shape.wide(source)?,
             Extent::new(amax, amax_count, size_of::<u32>())?,
@@ -412,26 +407,26 @@ pub unsafe extern "C" fn ofp8_amax_blocks(
 /// As `ofp8_quantize`; `target` points to memory for as many values as the shape spans.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ofp8_dequantize(
-    recipe_pointer: *const ofp8_recipe,
-    shape_pointer: *const ofp8_shape,
+    recipe: *const ofp8_recipe,
+    shape: *const ofp8_shape,
     codes: *const u8,
-    scales_pointer: *const c_void,
+    scales: *const c_void,
     scale_count: usize,
     target: *mut c_void,
 ) -> ofp8_status {
     let result = || {
         // SAFETY: this function's contract.
-        let (recipe, shape) = unsafe { (recipe(recipe_pointer)?, shape(shape_pointer)?) };
+        let (recipe, shape) = unsafe { (recipe_of(recipe)?, shape_of(shape)?) };
         let written = shape.wide(target)?;
         disjoint(&[written, shape.codes(codes)?])?;
-        let scale_extent = Extent::new(scales_pointer, scale_count, scale_size(&recipe))?;
+        let scale_extent = Extent::new(scales, scale_count, scale_size(&recipe))?;
         disjoint(&[written, scale_extent])?;
         let (rows, cols, stride) = (shape.rows, shape.cols, shape.stride);
         // SAFETY: this function's contract; what is written overlaps nothing; F16 and Bf16 are
         // transparent u16.
         unsafe {
             let codes = matrix(codes, rows, cols, shape.code_stride)?;
-            let scales = scales(&recipe, scales_pointer, scale_count)?;
+            let scales = scales_of(&recipe, scales, scale_count)?;
             match shape.wide_type {
                 FloatType::F16 => {
                     let target = matrix_mut(target.cast::<F16>(), rows, cols, stride)?;
@@ -462,13 +457,13 @@ pub unsafe extern "C" fn ofp8_dequantize(
 /// As `ofp8_quantize`; `first` is null or points to memory for the result.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ofp8_validate(
-    shape_pointer: *const ofp8_shape,
+    shape: *const ofp8_shape,
     source: *const c_void,
     first: *mut ofp8_not_finite,
 ) -> ofp8_status {
     let result = || {
         // SAFETY: this function's contract.
-        let shape = unsafe { shape(shape_pointer)? };
+        let shape = unsafe { shape_of(shape)? };
         disjoint(&[
             shape.wide(source)?,
             Extent::new(first, 1, size_of::<ofp8_not_finite>())?,
@@ -517,7 +512,7 @@ pub unsafe extern "C" fn ofp8_validate(
 /// As `ofp8_quantize`; `dequantized` points to as many values as the matrix spans.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ofp8_measure(
-    shape_pointer: *const ofp8_shape,
+    shape: *const ofp8_shape,
     source: *const c_void,
     dequantized: *const f32,
     dequantized_stride: usize,
@@ -525,7 +520,7 @@ pub unsafe extern "C" fn ofp8_measure(
 ) -> ofp8_status {
     let result = || {
         // SAFETY: this function's contract.
-        let shape = unsafe { shape(shape_pointer)? };
+        let shape = unsafe { shape_of(shape)? };
         let (rows, cols, stride) = (shape.rows, shape.cols, shape.stride);
         let other_stride = if dequantized_stride == 0 {
             cols

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The recipe as a C structure.
 
-use super::argument::{self, Descriptor, format, out};
+use super::argument::{self, Descriptor, format_of, out};
 use super::scalar::{cast_of, ofp8_cast};
 use super::status::{ofp8_status, status};
 use crate::scale::{Block, Convention, ExponentRule, Recipe, Scaling, Special};
@@ -108,7 +108,7 @@ fn scaling(scaling: u32, convention: u32, rule: u32) -> Result<Scaling, ofp8_sta
 ///
 /// # Safety
 /// As [`argument::sized`].
-pub(super) unsafe fn recipe(pointer: *const ofp8_recipe) -> Result<Recipe, ofp8_status> {
+pub(super) unsafe fn recipe_of(pointer: *const ofp8_recipe) -> Result<Recipe, ofp8_status> {
     // SAFETY: this function's contract.
     let given = unsafe { argument::sized(pointer)? };
     let special = match given.special {
@@ -119,7 +119,7 @@ pub(super) unsafe fn recipe(pointer: *const ofp8_recipe) -> Result<Recipe, ofp8_
     };
     let scaling = scaling(given.scaling, given.convention, given.exponent_rule)?;
     let block = Block::new(given.block_rows, given.block_cols);
-    let mut recipe = Recipe::new(format(given.element)?, block, scaling)?
+    let mut recipe = Recipe::new(format_of(given.element)?, block, scaling)?
         .with_cast(cast_of(&given.cast)?)
         .with_special(special)
         .with_margin(given.margin)?
@@ -141,7 +141,7 @@ pub(super) unsafe fn recipe(pointer: *const ofp8_recipe) -> Result<Recipe, ofp8_
 /// are null or point to memory for the results, apart from each other.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ofp8_scale_grid(
-    recipe_pointer: *const ofp8_recipe,
+    recipe: *const ofp8_recipe,
     rows: usize,
     cols: usize,
     down: *mut usize,
@@ -149,7 +149,7 @@ pub unsafe extern "C" fn ofp8_scale_grid(
 ) -> ofp8_status {
     let result = || {
         // SAFETY: this function's contract.
-        let recipe = unsafe { recipe(recipe_pointer)? };
+        let recipe = unsafe { recipe_of(recipe)? };
         if down == across && !down.is_null() {
             return Err(ofp8_status::OFP8_OVERLAP);
         }
@@ -178,14 +178,14 @@ pub unsafe extern "C" fn ofp8_scale_grid(
 /// for the results.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ofp8_scale_from_amax(
-    recipe_pointer: *const ofp8_recipe,
+    recipe: *const ofp8_recipe,
     amax: u32,
     dequantize_scale: *mut f32,
     e8m0: *mut u8,
 ) -> ofp8_status {
     let result = || {
         // SAFETY: this function's contract.
-        let recipe = unsafe { recipe(recipe_pointer)? };
+        let recipe = unsafe { recipe_of(recipe)? };
         if !e8m0.is_null() && matches!(recipe.scaling(), Scaling::F32(_)) {
             return Err(ofp8_status::OFP8_SCALE);
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! One value at a time: the scalar reference.
 
-use super::argument::{format, out};
+use super::argument::{format_of, out};
 use super::status::{ofp8_status, status};
 use crate::policy::{Cast, NanPolicy, RandomBits, Rounding, Saturation};
 use crate::scalar;
@@ -62,7 +62,7 @@ pub(super) fn cast_of(cast: &ofp8_cast) -> Result<Cast, ofp8_status> {
 ///
 /// # Safety
 /// `cast` is null or points to an initialised structure.
-pub(super) unsafe fn cast(cast: *const ofp8_cast) -> Result<Cast, ofp8_status> {
+pub(super) unsafe fn read_cast(cast: *const ofp8_cast) -> Result<Cast, ofp8_status> {
     if cast.is_null() {
         return Ok(Cast::DEFAULT);
     }
@@ -76,19 +76,19 @@ pub(super) unsafe fn cast(cast: *const ofp8_cast) -> Result<Cast, ofp8_status> {
 /// Encodes the bits of a wide value.
 ///
 /// # Safety
-/// `cast_pointer` and `code` as in the functions below.
+/// `cast` and `code` as in the functions below.
 unsafe fn encode(
-    format_number: u32,
-    cast_pointer: *const ofp8_cast,
+    format: u32,
+    cast: *const ofp8_cast,
     source: FloatType,
     bits: u64,
     random: u32,
     code: *mut u8,
 ) -> ofp8_status {
     let result = || {
-        let format = format(format_number)?;
+        let format = format_of(format)?;
         // SAFETY: this function's contract.
-        let (cast, code) = unsafe { (cast(cast_pointer)?, out(code)?) };
+        let (cast, code) = unsafe { (read_cast(cast)?, out(code)?) };
         code.write(scalar::encode_bits(format, cast, source, bits, random));
         Ok(())
     };
@@ -100,14 +100,14 @@ unsafe fn encode(
 /// # Safety
 /// `value` is null or points to memory for a `T`.
 unsafe fn decode<T>(
-    format_number: u32,
+    format: u32,
     code: u8,
     target: FloatType,
     from_bits: impl Fn(u64) -> T,
     value: *mut T,
 ) -> ofp8_status {
     let result = || {
-        let format = format(format_number)?;
+        let format = format_of(format)?;
         // SAFETY: this function's contract.
         let value = unsafe { out(value)? };
         value.write(from_bits(scalar::decode_bits(format, code, target)));

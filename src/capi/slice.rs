@@ -3,8 +3,8 @@
 
 use core::ffi::c_void;
 
-use super::argument::{Extent, disjoint, float_type, format, out, slice, slice_mut};
-use super::scalar::{cast, ofp8_cast};
+use super::argument::{Extent, disjoint, float_type, format_of, out, slice, slice_mut};
+use super::scalar::{ofp8_cast, read_cast};
 use super::status::{ofp8_status, status};
 use crate::float::{Bf16, F16, Float};
 use crate::policy::Cast;
@@ -37,7 +37,7 @@ impl ofp8_philox {
 ///
 /// # Safety
 /// `random` is null or points to an initialised structure.
-pub(super) unsafe fn philox(random: *const ofp8_philox) -> Result<Option<Philox>, ofp8_status> {
+pub(super) unsafe fn philox_of(random: *const ofp8_philox) -> Result<Option<Philox>, ofp8_status> {
     if random.is_null() {
         return Ok(None);
     }
@@ -78,8 +78,8 @@ fn encode<S: Float>(
 /// or point to initialised structures.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ofp8_encode(
-    format_number: u32,
-    cast_pointer: *const ofp8_cast,
+    format: u32,
+    cast: *const ofp8_cast,
     random: *const ofp8_philox,
     source_type: u32,
     source: *const c_void,
@@ -87,10 +87,10 @@ pub unsafe extern "C" fn ofp8_encode(
     codes: *mut u8,
 ) -> ofp8_status {
     let result = || {
-        let format = format(format_number)?;
+        let format = format_of(format)?;
         let source_type = float_type(source_type)?;
         // SAFETY: this function's contract.
-        let (cast, random) = unsafe { (cast(cast_pointer)?, philox(random)?) };
+        let (cast, random) = unsafe { (read_cast(cast)?, philox_of(random)?) };
         let random = random.map(Random::Philox);
         disjoint(&[
             Extent::new(source, count, source_type.size())?,
@@ -136,14 +136,14 @@ pub unsafe extern "C" fn ofp8_encode(
 /// `codes` points to `count` bytes and `target` to memory for `count` values.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ofp8_decode(
-    format_number: u32,
+    format: u32,
     codes: *const u8,
     count: usize,
     target_type: u32,
     target: *mut c_void,
 ) -> ofp8_status {
     let result = || {
-        let format = format(format_number)?;
+        let format = format_of(format)?;
         let target_type = float_type(target_type)?;
         disjoint(&[
             Extent::new(target, count, target_type.size())?,

@@ -1,0 +1,827 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * ofp8: FP8 formats, conversion and scaling. C99 and later, C++11 and later, CUDA.
+ *
+ * Every fallible function returns an ofp8_status; results go through out-pointers; on an error
+ * nothing is written. Enumerations cross as uint32_t and are checked. Structures that may grow
+ * begin with their size, struct_size: set it to sizeof and the rest to zero for the defaults.
+ * No allocation, no callbacks, re-entrant, never unwinds.
+ *
+ * Codes narrower than a byte lie in the low bits; higher bits are ignored on input and zero on
+ * output. Numbers of formats, types and policies are in ofp8_constants.h.
+ *
+ * Link libofp8.a. Written for, but not tested on: Windows, big-endian machines.
+ */
+
+#ifndef OFP8_H
+#define OFP8_H
+
+/* Written by cbindgen from src/capi: do not edit. */
+
+#include <stddef.h>
+#include <stdint.h>
+#include "ofp8_constants.h"
+
+/**
+ * The ABI that this header describes; compare with ofp8_abi_version().
+ */
+#define OFP8_ABI_VERSION 1
+
+/**
+ * Scales are f32.
+ */
+#define OFP8_SCALING_F32 0
+
+/**
+ * Scales are f32, but powers of two, applied exactly.
+ */
+#define OFP8_SCALING_POWER_OF_TWO 1
+
+/**
+ * Scales are E8M0 bytes, applied exactly.
+ */
+#define OFP8_SCALING_E8M0 2
+
+/**
+ * q = max / amax, elements x * q, stored 1 / q.
+ */
+#define OFP8_CONVENTION_TRANSFORMER_ENGINE 0
+
+/**
+ * s = amax / max, elements x / s, stored s.
+ */
+#define OFP8_CONVENTION_DEEPSEEK 1
+
+/**
+ * s = amax / max, elements x * (1 / s), stored s.
+ */
+#define OFP8_CONVENTION_DEEPGEMM 2
+
+/**
+ * The smallest power of two that keeps the block within the range (RCEIL).
+ */
+#define OFP8_EXPONENT_ROUND_UP 0
+
+/**
+ * floor(log2 amax) - emax (OCP MX).
+ */
+#define OFP8_EXPONENT_FLOOR 1
+
+/**
+ * ceil(log2 amax) - emax.
+ */
+#define OFP8_EXPONENT_CEIL 2
+
+/**
+ * As floor, of the amax rounded to the element's mantissa width, ties up.
+ */
+#define OFP8_EXPONENT_EVEN 3
+
+/**
+ * A block with an infinity or a NaN: scale NaN, elements NaN.
+ */
+#define OFP8_SPECIAL_POISON 0
+
+/**
+ * Its scale comes from the finite elements.
+ */
+#define OFP8_SPECIAL_IGNORE 1
+
+/**
+ * It gets the largest scale.
+ */
+#define OFP8_SPECIAL_CLAMP 2
+
+/**
+ * The result of a fallible function. Numbers are append-only.
+ */
+enum ofp8_status
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    /**
+     * Done.
+     */
+    OFP8_OK = 0,
+    /**
+     * A pointer that must not be null is null.
+     */
+    OFP8_NULL_POINTER = 1,
+    /**
+     * A pointer is not aligned for its element type.
+     */
+    OFP8_MISALIGNED = 2,
+    /**
+     * Two buffers overlap, one of which would be written.
+     */
+    OFP8_OVERLAP = 3,
+    /**
+     * Not the number of a format.
+     */
+    OFP8_UNKNOWN_FORMAT = 4,
+    /**
+     * Not the number of a wide type, or not one that this function takes.
+     */
+    OFP8_UNKNOWN_TYPE = 5,
+    /**
+     * Not the number of a rounding, saturation, NaN policy, scaling, convention, rule or
+     * special-block policy, or random bits outside 1 to 32.
+     */
+    OFP8_UNKNOWN_POLICY = 6,
+    /**
+     * struct_size is too small, too large, or the excess is not zero.
+     */
+    OFP8_STRUCT_SIZE = 7,
+    /**
+     * A number of elements is not what the shape asks for.
+     */
+    OFP8_LENGTH = 8,
+    /**
+     * A stride is shorter than a row, or a size overflows.
+     */
+    OFP8_SHAPE = 9,
+    /**
+     * The rounding is stochastic and no random bits were given, or too few.
+     */
+    OFP8_RANDOM_BITS = 10,
+    /**
+     * Element format, block shape and scaling cannot go together, or a bound is not a number.
+     */
+    OFP8_RECIPE = 11,
+    /**
+     * A scale is not positive and finite, or its format cannot hold it.
+     */
+    OFP8_SCALE = 12,
+    /**
+     * The input holds a NaN or an infinity where none is allowed.
+     */
+    OFP8_NOT_FINITE = 13,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum ofp8_status ofp8_status;
+#else
+typedef uint32_t ofp8_status;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/**
+ * What a format can hold. All derived from the library's one table of formats.
+ */
+typedef struct ofp8_format_info {
+    /**
+     * Width of a code in bits, sign included; codes narrower than a byte lie in its low bits.
+     */
+    uint32_t bits;
+    /**
+     * Width of the exponent field; 0 for fixed point.
+     */
+    uint32_t exponent_bits;
+    /**
+     * Width of the mantissa field.
+     */
+    uint32_t mantissa_bits;
+    /**
+     * What is subtracted from the exponent field.
+     */
+    int32_t bias;
+    /**
+     * 1 if negative values can be stored, else 0.
+     */
+    uint32_t is_signed;
+    /**
+     * 1 if there is a NaN, else 0.
+     */
+    uint32_t has_nan;
+    /**
+     * 1 if there is an infinity, else 0.
+     */
+    uint32_t has_infinity;
+    /**
+     * The canonical NaN; without one, the code that NaN is stored as: the largest value.
+     */
+    uint32_t nan_code;
+    /**
+     * The code of positive infinity; without one, that of the largest value.
+     */
+    uint32_t infinity_code;
+    /**
+     * The code of the largest value.
+     */
+    uint32_t max_code;
+    /**
+     * The largest value.
+     */
+    float max_value;
+    /**
+     * The smallest normal value.
+     */
+    float min_normal;
+    /**
+     * The smallest value above zero.
+     */
+    float min_positive;
+} ofp8_format_info;
+
+/**
+ * Rounding, saturation and NaN handling of a conversion. All zero (or a null pointer where one
+ * is taken) is the default: nearest-even, everything clamps, the positive canonical NaN, which
+ * is what the conversion instructions of Hopper and Blackwell do.
+ */
+typedef struct ofp8_cast {
+    /**
+     * OFP8_NEAREST_EVEN (0) and the others.
+     */
+    uint32_t rounding;
+    /**
+     * OFP8_SATURATE_FINITE (0) and the others.
+     */
+    uint32_t saturation;
+    /**
+     * OFP8_NAN_CANONICAL (0) or OFP8_NAN_KEEP_SIGN.
+     */
+    uint32_t nan;
+    /**
+     * Random bits an element, 1 to 32, of a stochastic rounding; must be 0 for the others.
+     */
+    uint32_t random_bits;
+} ofp8_cast;
+
+/**
+ * A stream of random bits for stochastic rounding: Philox4x32-10 under seed, 16 bits an
+ * element, addressed by the number of the element, so that chunks, threads and ranks agree.
+ */
+typedef struct ofp8_philox {
+    /**
+     * The key.
+     */
+    uint64_t seed;
+    /**
+     * Which of 2^64 independent streams under that key.
+     */
+    uint64_t stream;
+    /**
+     * The number of the first element of the call.
+     */
+    uint64_t first_index;
+} ofp8_philox;
+
+/**
+ * How a matrix is quantized. Set struct_size and element; everything else may stay zero:
+ * one block, f32 scales as TransformerEngine has them, the default cast, special blocks
+ * poisoned, no epsilon, no bound, no margin.
+ */
+typedef struct ofp8_recipe {
+    /**
+     * sizeof(ofp8_recipe).
+     */
+    size_t struct_size;
+    /**
+     * Rows of a block; 0 means all rows.
+     */
+    size_t block_rows;
+    /**
+     * Columns of a block; 0 means all columns.
+     */
+    size_t block_cols;
+    /**
+     * The element format: signed, with a zero.
+     */
+    uint32_t element;
+    /**
+     * OFP8_SCALING_F32 (0) and the others.
+     */
+    uint32_t scaling;
+    /**
+     * How f32 scales are computed and applied; 0 for the other scalings.
+     */
+    uint32_t convention;
+    /**
+     * Which power of two; 0 for f32 scales.
+     */
+    uint32_t exponent_rule;
+    /**
+     * What becomes of a block with an infinity or a NaN.
+     */
+    uint32_t special;
+    /**
+     * 2^margin is what values may grow by before they saturate; -64 to 64.
+     */
+    int32_t margin;
+    /**
+     * Lower bound on amax, 0 for none.
+     */
+    float epsilon;
+    /**
+     * Upper bound on amax, 0 for none.
+     */
+    float amax_bound;
+    /**
+     * Rounding, saturation and NaN handling of the elements.
+     */
+    struct ofp8_cast cast;
+} ofp8_recipe;
+
+/**
+ * The shape of a call: a row-major matrix of wide values and one of codes.
+ */
+typedef struct ofp8_shape {
+    /**
+     * sizeof(ofp8_shape).
+     */
+    size_t struct_size;
+    /**
+     * Rows of the matrix.
+     */
+    size_t rows;
+    /**
+     * Columns of the matrix.
+     */
+    size_t cols;
+    /**
+     * Elements between the beginnings of two rows of wide values; 0 means cols.
+     */
+    size_t stride;
+    /**
+     * Bytes between the beginnings of two rows of codes; 0 means cols.
+     */
+    size_t code_stride;
+    /**
+     * The type of the wide values: OFP8_F32, OFP8_F16 or OFP8_BF16.
+     */
+    uint32_t wide_type;
+    /**
+     * Must be 0.
+     */
+    uint32_t reserved;
+} ofp8_shape;
+
+/**
+ * What a pass of quantization saw: integers, so that every cut of the work adds up to the same
+ * (ofp8_merge_stats).
+ */
+typedef struct ofp8_stats {
+    /**
+     * Elements seen.
+     */
+    uint64_t count;
+    /**
+     * Source elements that are zero.
+     */
+    uint64_t zero;
+    /**
+     * Finite source elements that rounded to beyond the largest value of the format.
+     */
+    uint64_t saturated;
+    /**
+     * Source elements that are neither zero nor NaN and were stored as zero.
+     */
+    uint64_t underflowed;
+    /**
+     * Source elements that are NaN.
+     */
+    uint64_t nan;
+    /**
+     * Source elements that are infinite.
+     */
+    uint64_t infinite;
+    /**
+     * The amax of the source, as ofp8_amax writes it.
+     */
+    uint32_t amax;
+    /**
+     * The bits of the smallest nonzero absolute value as f32; those of infinity where there was
+     * none.
+     */
+    uint32_t min_nonzero;
+} ofp8_stats;
+
+/**
+ * The first element that is an infinity or a NaN.
+ */
+typedef struct ofp8_not_finite {
+    /**
+     * Its row.
+     */
+    size_t row;
+    /**
+     * Its column.
+     */
+    size_t col;
+    /**
+     * Its value.
+     */
+    float value;
+    /**
+     * 1 if there is one; 0 if all elements are finite, and then the rest is zero.
+     */
+    uint32_t found;
+} ofp8_not_finite;
+
+/**
+ * The error of a quantization, over the elements where source and result are finite.
+ */
+typedef struct ofp8_measured {
+    /**
+     * Elements compared.
+     */
+    uint64_t count;
+    /**
+     * Sum of the squares of the source.
+     */
+    double signal;
+    /**
+     * Sum of the squares of the differences.
+     */
+    double noise;
+    /**
+     * Sum of the absolute differences.
+     */
+    double absolute;
+    /**
+     * Largest absolute difference.
+     */
+    double max_absolute;
+    /**
+     * Largest |difference| / |source| over the elements that are not zero.
+     */
+    double max_relative;
+} ofp8_measured;
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+/**
+ * The ABI version of the library that is linked: equal to OFP8_ABI_VERSION of the header it
+ * was built with. A library serves headers of its own ABI version and older.
+ */
+uint32_t ofp8_abi_version(void);
+
+/**
+ * The version of the library as text, such as "0.1.0". Never null, lives for ever.
+ */
+const char *ofp8_version(void);
+
+/**
+ * One line in English for a status. Never null, lives for ever.
+ */
+const char *ofp8_status_text(uint32_t status);
+
+/**
+ * Writes what a format (OFP8_E4M3, ...) can hold.
+ *
+ * Statuses: OFP8_UNKNOWN_FORMAT, OFP8_NULL_POINTER, OFP8_MISALIGNED.
+ *
+ * The caller guarantees:
+ * info is null or points to memory for the structure.
+ */
+ofp8_status ofp8_get_format_info(uint32_t format, struct ofp8_format_info *info);
+
+/**
+ * Encodes one f32 as a code of format, rounded once.
+ *
+ * cast may be null for the default. random is the random word of a stochastic rounding (its
+ * low random_bits bits are used); the other roundings ignore it.
+ *
+ * Statuses: OFP8_UNKNOWN_FORMAT, OFP8_UNKNOWN_POLICY, OFP8_NULL_POINTER,
+ * OFP8_MISALIGNED.
+ *
+ * The caller guarantees:
+ * cast is null or points to an initialised structure; code is null or points to a byte.
+ */
+ofp8_status ofp8_encode_f32(uint32_t format,
+                            const struct ofp8_cast *cast,
+                            float value,
+                            uint32_t random,
+                            uint8_t *code);
+
+/**
+ * Encodes one f64, rounded once (never through f32); otherwise as ofp8_encode_f32.
+ *
+ * The caller guarantees:
+ * As ofp8_encode_f32.
+ */
+ofp8_status ofp8_encode_f64(uint32_t format,
+                            const struct ofp8_cast *cast,
+                            double value,
+                            uint32_t random,
+                            uint8_t *code);
+
+/**
+ * Encodes one binary16, given as its bits; otherwise as ofp8_encode_f32.
+ *
+ * The caller guarantees:
+ * As ofp8_encode_f32.
+ */
+ofp8_status ofp8_encode_f16(uint32_t format,
+                            const struct ofp8_cast *cast,
+                            uint16_t bits,
+                            uint32_t random,
+                            uint8_t *code);
+
+/**
+ * Encodes one bfloat16, given as its bits; otherwise as ofp8_encode_f32.
+ *
+ * The caller guarantees:
+ * As ofp8_encode_f32.
+ */
+ofp8_status ofp8_encode_bf16(uint32_t format,
+                             const struct ofp8_cast *cast,
+                             uint16_t bits,
+                             uint32_t random,
+                             uint8_t *code);
+
+/**
+ * Decodes one code of format to f32, exactly. NaN is quiet and keeps its sign; bits above the
+ * width of a code are ignored.
+ *
+ * Statuses: OFP8_UNKNOWN_FORMAT, OFP8_NULL_POINTER, OFP8_MISALIGNED.
+ *
+ * The caller guarantees:
+ * value is null or points to memory for the result.
+ */
+ofp8_status ofp8_decode_f32(uint32_t format, uint8_t code, float *value);
+
+/**
+ * Decodes one code to f64, exactly; otherwise as ofp8_decode_f32.
+ *
+ * The caller guarantees:
+ * As ofp8_decode_f32.
+ */
+ofp8_status ofp8_decode_f64(uint32_t format, uint8_t code, double *value);
+
+/**
+ * Decodes one code to the bits of a binary16, rounded once to nearest-even where it cannot hold
+ * the value, infinity beyond its largest; otherwise as ofp8_decode_f32.
+ *
+ * The caller guarantees:
+ * As ofp8_decode_f32.
+ */
+ofp8_status ofp8_decode_f16(uint32_t format, uint8_t code, uint16_t *bits);
+
+/**
+ * Decodes one code to the bits of a bfloat16; otherwise as ofp8_decode_f16.
+ *
+ * The caller guarantees:
+ * As ofp8_decode_f32.
+ */
+ofp8_status ofp8_decode_bf16(uint32_t format, uint8_t code, uint16_t *bits);
+
+/**
+ * E4M3 under the default cast; a firmware that calls nothing else links nothing else.
+ */
+uint8_t ofp8_e4m3_from_f32(float value);
+
+/**
+ * The value of an E4M3 code.
+ */
+float ofp8_e4m3_to_f32(uint8_t code);
+
+/**
+ * E5M2 under the default cast; a firmware that calls nothing else links nothing else.
+ */
+uint8_t ofp8_e5m2_from_f32(float value);
+
+/**
+ * The value of an E5M2 code.
+ */
+float ofp8_e5m2_to_f32(uint8_t code);
+
+/**
+ * E4M3Fnuz under the default cast.
+ */
+uint8_t ofp8_e4m3fnuz_from_f32(float value);
+
+/**
+ * The value of an E4M3Fnuz code.
+ */
+float ofp8_e4m3fnuz_to_f32(uint8_t code);
+
+/**
+ * E5M2Fnuz under the default cast.
+ */
+uint8_t ofp8_e5m2fnuz_from_f32(float value);
+
+/**
+ * The value of an E5M2Fnuz code.
+ */
+float ofp8_e5m2fnuz_to_f32(uint8_t code);
+
+/**
+ * E8M0 under the default cast: the nearest power of two, a tie to the even code.
+ */
+uint8_t ofp8_e8m0_from_f32(float value);
+
+/**
+ * The value of an E8M0 code; 0 is 2^-127 (a subnormal f32), 255 is NaN.
+ */
+float ofp8_e8m0_to_f32(uint8_t code);
+
+/**
+ * Encodes count wide values of type source_type (OFP8_F32, ...) as codes of format, one
+ * a byte, each rounded once.
+ *
+ * cast may be null for the default. random is read for a stochastic rounding only and may
+ * be null otherwise; it serves 16 bits an element. A count of 0 does nothing.
+ *
+ * Statuses: OFP8_UNKNOWN_FORMAT, OFP8_UNKNOWN_TYPE, OFP8_UNKNOWN_POLICY,
+ * OFP8_NULL_POINTER, OFP8_MISALIGNED, OFP8_SHAPE (the size overflows), OFP8_OVERLAP,
+ * OFP8_RANDOM_BITS.
+ *
+ * The caller guarantees:
+ * source points to count values and codes to count bytes; cast and random are null
+ * or point to initialised structures.
+ */
+ofp8_status ofp8_encode(uint32_t format,
+                        const struct ofp8_cast *cast,
+                        const struct ofp8_philox *random,
+                        uint32_t source_type,
+                        const void *source,
+                        size_t count,
+                        uint8_t *codes);
+
+/**
+ * Decodes count codes of format, one a byte, to wide values of type target_type; f16 and
+ * bf16 are rounded once to nearest-even where they cannot hold a value. A count of 0 does
+ * nothing.
+ *
+ * Statuses: OFP8_UNKNOWN_FORMAT, OFP8_UNKNOWN_TYPE, OFP8_NULL_POINTER, OFP8_MISALIGNED,
+ * OFP8_SHAPE (the size overflows), OFP8_OVERLAP.
+ *
+ * The caller guarantees:
+ * codes points to count bytes and target to memory for count values.
+ */
+ofp8_status ofp8_decode(uint32_t format,
+                        const uint8_t *codes,
+                        size_t count,
+                        uint32_t target_type,
+                        void *target);
+
+/**
+ * Writes the largest absolute value of count wide values, as the integer whose maximum is the
+ * merge: the bits of |x| as f32, with one pattern for NaN above infinity. 0 for no values. An
+ * f64 is first rounded to f32, to nearest-even.
+ *
+ * Statuses: OFP8_UNKNOWN_TYPE, OFP8_NULL_POINTER, OFP8_MISALIGNED, OFP8_SHAPE (the size
+ * overflows), OFP8_OVERLAP.
+ *
+ * The caller guarantees:
+ * source points to count values and amax to memory for the result.
+ */
+ofp8_status ofp8_amax(uint32_t source_type, const void *source, size_t count, uint32_t *amax);
+
+/**
+ * The amax of two: the larger integer. NaN stays. What MPI_MAX on MPI_UINT32_T gives.
+ */
+uint32_t ofp8_merge_amax(uint32_t a, uint32_t b);
+
+/**
+ * The value of an amax: non-negative, infinite or NaN.
+ */
+float ofp8_amax_to_f32(uint32_t amax);
+
+/**
+ * Writes the number of scales (blocks) of a matrix of rows x cols: down, across. They are
+ * stored row-major, without gaps.
+ *
+ * Statuses: those of a recipe (OFP8_STRUCT_SIZE, OFP8_UNKNOWN_FORMAT,
+ * OFP8_UNKNOWN_POLICY, OFP8_RECIPE), OFP8_NULL_POINTER, OFP8_MISALIGNED.
+ *
+ * The caller guarantees:
+ * recipe is null or points to as many bytes as its struct_size says; down and across
+ * are null or point to memory for the results, apart from each other.
+ */
+ofp8_status ofp8_scale_grid(const struct ofp8_recipe *recipe,
+                            size_t rows,
+                            size_t cols,
+                            size_t *down,
+                            size_t *across);
+
+/**
+ * Writes the scale of a block with this amax (the integer that ofp8_amax writes): the
+ * dequantizing multiplier, and the E8M0 byte of a power-of-two scale. Either pointer may be
+ * null if the result is not wanted; for f32 scaling e8m0 must be null.
+ *
+ * An amax that is infinite or NaN gives what the recipe's special says; under
+ * OFP8_SPECIAL_IGNORE, where the finite amax is not known here, the scale is NaN.
+ *
+ * Statuses: those of a recipe; OFP8_MISALIGNED; OFP8_SCALE for an E8M0 byte of an f32
+ * scale.
+ *
+ * The caller guarantees:
+ * recipe as in ofp8_scale_grid; dequantize_scale and e8m0 are null or point to memory
+ * for the results.
+ */
+ofp8_status ofp8_scale_from_amax(const struct ofp8_recipe *recipe,
+                                 uint32_t amax,
+                                 float *dequantize_scale,
+                                 uint8_t *e8m0);
+
+/**
+ * Quantizes a matrix: codes (one a byte), one scale a block, and what was seen.
+ *
+ * scales holds scale_count f32 or, for OFP8_SCALING_E8M0, bytes: exactly as many as
+ * ofp8_scale_grid says, row-major. amax is null, or holds the amax of each block computed
+ * before, perhaps over more data than this (other ranks'); then the blocks are not searched.
+ * random is read for a stochastic rounding only and may be null otherwise: the number of an
+ * element is first_index + row * cols + col. stats may be null.
+ *
+ * Statuses: those of a recipe (OFP8_STRUCT_SIZE, OFP8_UNKNOWN_FORMAT,
+ * OFP8_UNKNOWN_POLICY, OFP8_RECIPE), OFP8_UNKNOWN_TYPE, OFP8_NULL_POINTER,
+ * OFP8_MISALIGNED, OFP8_OVERLAP, OFP8_SHAPE, OFP8_LENGTH (of the scales),
+ * OFP8_RANDOM_BITS, OFP8_NOT_FINITE (a given amax under OFP8_SPECIAL_IGNORE).
+ *
+ * The caller guarantees:
+ * Structures are null or as large as their struct_size; source, codes and scales point
+ * to as many elements as the shape and the counts say, amax to scale_count integers.
+ */
+ofp8_status ofp8_quantize(const struct ofp8_recipe *recipe,
+                          const struct ofp8_shape *shape,
+                          const struct ofp8_philox *random,
+                          const void *source,
+                          const uint32_t *amax,
+                          uint8_t *codes,
+                          void *scales,
+                          size_t scale_count,
+                          struct ofp8_stats *stats);
+
+/**
+ * Writes the amax of each block (as ofp8_amax writes it), row-major over the grid: what ranks
+ * merge (ofp8_merge_amax, or MPI_MAX on MPI_UINT32_T) before they pass it to
+ * ofp8_quantize. Under OFP8_SPECIAL_IGNORE, of the finite elements.
+ *
+ * Statuses: those of a recipe; OFP8_UNKNOWN_TYPE, OFP8_NULL_POINTER, OFP8_MISALIGNED,
+ * OFP8_OVERLAP, OFP8_SHAPE, OFP8_LENGTH (of the amaxes).
+ *
+ * The caller guarantees:
+ * As ofp8_quantize; amax points to memory for amax_count integers.
+ */
+ofp8_status ofp8_amax_blocks(const struct ofp8_recipe *recipe,
+                             const struct ofp8_shape *shape,
+                             const void *source,
+                             uint32_t *amax,
+                             size_t amax_count);
+
+/**
+ * Multiplies every code by the scale of its block: one f32 product, rounded once more to
+ * nearest-even for f16 and bf16 targets. shape says the type and stride of the target.
+ *
+ * Statuses: as ofp8_quantize.
+ *
+ * The caller guarantees:
+ * As ofp8_quantize; target points to memory for as many values as the shape spans.
+ */
+ofp8_status ofp8_dequantize(const struct ofp8_recipe *recipe,
+                            const struct ofp8_shape *shape,
+                            const uint8_t *codes,
+                            const void *scales,
+                            size_t scale_count,
+                            void *target);
+
+/**
+ * Looks for infinities and NaN before anything is quantized: writes the first in row-major
+ * order, or that there is none.
+ *
+ * Statuses: OFP8_STRUCT_SIZE, OFP8_UNKNOWN_TYPE, OFP8_NULL_POINTER, OFP8_MISALIGNED,
+ * OFP8_OVERLAP, OFP8_SHAPE.
+ *
+ * The caller guarantees:
+ * As ofp8_quantize; first is null or points to memory for the result.
+ */
+ofp8_status ofp8_validate(const struct ofp8_shape *shape,
+                          const void *source,
+                          struct ofp8_not_finite *first);
+
+/**
+ * Compares a matrix with what was stored of it, dequantized to f32 (rows dequantized_stride
+ * elements apart, 0 for cols). The order of the sums is fixed: see the Rust documentation of
+ * Measure.
+ *
+ * Statuses: as ofp8_validate.
+ *
+ * The caller guarantees:
+ * As ofp8_quantize; dequantized points to as many values as the matrix spans.
+ */
+ofp8_status ofp8_measure(const struct ofp8_shape *shape,
+                         const void *source,
+                         const float *dequantized,
+                         size_t dequantized_stride,
+                         struct ofp8_measured *measured);
+
+/**
+ * Adds the counts of two passes into the first.
+ *
+ * Statuses: OFP8_NULL_POINTER, OFP8_MISALIGNED.
+ *
+ * The caller guarantees:
+ * Each pointer is null or points to an initialised structure; they may be the same.
+ */
+ofp8_status ofp8_merge_stats(struct ofp8_stats *into, const struct ofp8_stats *other);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#endif  /* OFP8_H */
