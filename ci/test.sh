@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT OR Apache-2.0
+# `cargo test --workspace`, with the Python and the checkpoint that some of its tests use.
+source "$(dirname "$0")/lib.sh"
+
+command -v g++ >/dev/null || need_apt build
+python=$(venv numpy)/bin/python
+model=$(model_file)
+OFP8_PYTHON=$python OFP8_MODEL=$model cargo test --workspace "$@"
