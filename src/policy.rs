@@ -2,6 +2,8 @@
 //! How a value that a format cannot hold is stored: the [`Cast`].
 //!
 //! Rounding, saturation and NaN handling are given with each call, never set globally.
+//!
+//! Each choice has a number, by which it crosses the C ABI: explicit, append-only, 0 the default.
 
 /// Number of random bits of a stochastic rounding: 1 to 32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -70,6 +72,38 @@ impl Rounding {
         }
     }
 
+    /// The number of the rounding in the C ABI; the count of random bits travels beside it.
+    pub const fn number(self) -> u32 {
+        match self {
+            Rounding::NearestEven => 0,
+            Rounding::NearestAway => 1,
+            Rounding::TowardZero => 2,
+            Rounding::TowardPositive => 3,
+            Rounding::TowardNegative => 4,
+            Rounding::ToOdd => 5,
+            Rounding::StochasticA(_) => 6,
+            Rounding::StochasticB(_) => 7,
+            Rounding::StochasticC(_) => 8,
+        }
+    }
+
+    /// The rounding with this number, if there is one; `bits` counts for the stochastic ones
+    /// alone.
+    pub const fn from_number(number: u32, bits: RandomBits) -> Option<Rounding> {
+        Some(match number {
+            0 => Rounding::NearestEven,
+            1 => Rounding::NearestAway,
+            2 => Rounding::TowardZero,
+            3 => Rounding::TowardPositive,
+            4 => Rounding::TowardNegative,
+            5 => Rounding::ToOdd,
+            6 => Rounding::StochasticA(bits),
+            7 => Rounding::StochasticB(bits),
+            8 => Rounding::StochasticC(bits),
+            _ => return None,
+        })
+    }
+
     /// Whether the rounding needs random bits.
     pub const fn is_stochastic(self) -> bool {
         self.random_bits() != 0
@@ -90,28 +124,63 @@ impl Rounding {
 /// What a value beyond the largest becomes: P3109's three modes. The value is rounded first,
 /// as if the exponent had no bound, and then compared with the maximum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(u32)]
 pub enum Saturation {
     /// Everything clamps, infinities too (OFP8 saturating, CUDA `__NV_SATFINITE`).
     #[default]
-    Finite,
+    Finite = 0,
     /// Finite overflow clamps; an infinity becomes what the format has for it: infinity, else
     /// NaN, else the largest value.
-    Propagate,
+    Propagate = 1,
     /// Nothing clamps: the format's own overflow (OFP8 non-saturating, CUDA `__NV_NOSAT`), which
     /// is infinity, NaN, or the largest value where it has neither.
-    None,
+    None = 2,
+}
+
+impl Saturation {
+    /// The number of the choice in the C ABI.
+    pub const fn number(self) -> u32 {
+        self as u32
+    }
+
+    /// The choice with this number, if there is one.
+    pub const fn from_number(number: u32) -> Option<Saturation> {
+        Some(match number {
+            0 => Saturation::Finite,
+            1 => Saturation::Propagate,
+            2 => Saturation::None,
+            _ => return None,
+        })
+    }
 }
 
 /// What a NaN input becomes. Payloads are never kept.
 ///
 /// A format without NaN stores its largest value: positive, or with the input's sign.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(u32)]
 pub enum NanPolicy {
     /// The format's positive canonical NaN.
     #[default]
-    Canonical,
+    Canonical = 0,
     /// The same with the input's sign, where the format has two.
-    KeepSign,
+    KeepSign = 1,
+}
+
+impl NanPolicy {
+    /// The number of the choice in the C ABI.
+    pub const fn number(self) -> u32 {
+        self as u32
+    }
+
+    /// The choice with this number, if there is one.
+    pub const fn from_number(number: u32) -> Option<NanPolicy> {
+        Some(match number {
+            0 => NanPolicy::Canonical,
+            1 => NanPolicy::KeepSign,
+            _ => return None,
+        })
+    }
 }
 
 /// Rounding, saturation and NaN handling of one conversion.

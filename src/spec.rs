@@ -126,7 +126,8 @@ impl Spec {
         self.has_nan() && self.has_negative_zero()
     }
 
-    /// The exponent of the smallest normal value: `floor(log2 |x|)`.
+    /// The exponent of the smallest normal value, `floor(log2 |x|)`: below the next one, values
+    /// are evenly spaced.
     pub const fn min_exponent(&self) -> i32 {
         if self.zero { 1 - self.bias } else { -self.bias }
     }
@@ -165,13 +166,26 @@ impl Spec {
         }
     }
 
-    /// The magnitude of the smallest normal value.
+    /// The magnitude of the smallest normal value. In fixed point, every value above zero is
+    /// normal.
     pub const fn min_normal_magnitude(&self) -> u64 {
-        if self.zero {
-            1 << self.mantissa_bits
-        } else {
+        if !self.zero {
             0
+        } else if self.is_fixed_point() {
+            1
+        } else {
+            1 << self.mantissa_bits
         }
+    }
+
+    /// Whether the values are evenly spaced over the whole range (MX INT8).
+    pub const fn is_fixed_point(&self) -> bool {
+        self.exponent_bits == 0
+    }
+
+    /// Whether there are values between zero and the smallest normal one.
+    pub const fn has_subnormals(&self) -> bool {
+        self.min_positive_magnitude() < self.min_normal_magnitude()
     }
 
     /// The magnitude of the smallest value above zero.
