@@ -87,19 +87,20 @@ impl Rounding {
         }
     }
 
-    /// The rounding with this number, if there is one; `bits` counts for the stochastic ones
-    /// alone.
-    pub const fn from_number(number: u32, bits: RandomBits) -> Option<Rounding> {
-        Some(match number {
-            0 => Rounding::NearestEven,
-            1 => Rounding::NearestAway,
-            2 => Rounding::TowardZero,
-            3 => Rounding::TowardPositive,
-            4 => Rounding::TowardNegative,
-            5 => Rounding::ToOdd,
-            6 => Rounding::StochasticA(bits),
-            7 => Rounding::StochasticB(bits),
-            8 => Rounding::StochasticC(bits),
+    /// The rounding with this number, if there is one. A stochastic one takes 1 to 32 random bits,
+    /// the others none.
+    pub const fn from_number(number: u32, random_bits: u32) -> Option<Rounding> {
+        Some(match (number, RandomBits::new(random_bits)) {
+            (6, Some(bits)) => Rounding::StochasticA(bits),
+            (7, Some(bits)) => Rounding::StochasticB(bits),
+            (8, Some(bits)) => Rounding::StochasticC(bits),
+            _ if random_bits != 0 => return None,
+            (0, _) => Rounding::NearestEven,
+            (1, _) => Rounding::NearestAway,
+            (2, _) => Rounding::TowardZero,
+            (3, _) => Rounding::TowardPositive,
+            (4, _) => Rounding::TowardNegative,
+            (5, _) => Rounding::ToOdd,
             _ => return None,
         })
     }

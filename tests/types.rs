@@ -741,7 +741,7 @@ proptest! {
 
 fn any_cast() -> impl Strategy<Value = Cast> {
     (0u32..9, 1u32..=32, 0u32..3, 0u32..2).prop_map(|(rounding, bits, saturation, nan)| Cast {
-        rounding: Rounding::from_number(rounding, RandomBits::new(bits).unwrap()).unwrap(),
+        rounding: Rounding::from_number(rounding, if rounding < 6 { 0 } else { bits }).unwrap(),
         saturation: Saturation::from_number(saturation).unwrap(),
         nan: NanPolicy::from_number(nan).unwrap(),
     })
@@ -788,9 +788,18 @@ fn policy_numbers_are_fixed() {
     ];
     for (number, rounding) in (0..).zip(roundings) {
         assert_eq!(rounding.number(), number);
-        assert_eq!(Rounding::from_number(number, n), Some(rounding));
+        let bits = rounding.random_bits();
+        assert_eq!(Rounding::from_number(number, bits), Some(rounding));
+        let wrong_bits = if rounding.is_stochastic() {
+            [0, 33]
+        } else {
+            [1, 16]
+        };
+        for bits in wrong_bits {
+            assert_eq!(Rounding::from_number(number, bits), None);
+        }
     }
-    assert_eq!(Rounding::from_number(9, n), None);
+    assert_eq!(Rounding::from_number(9, 0), None);
     let saturations = [Saturation::Finite, Saturation::Propagate, Saturation::None];
     for (number, saturation) in (0..).zip(saturations) {
         assert_eq!(saturation.number(), number);

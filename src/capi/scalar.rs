@@ -3,7 +3,7 @@
 
 use super::argument::{format_of, out};
 use super::status::{ofp8_status, status};
-use crate::policy::{Cast, NanPolicy, RandomBits, Rounding, Saturation};
+use crate::policy::{Cast, NanPolicy, Rounding, Saturation};
 use crate::scalar;
 use crate::spec::{FloatType, Format};
 
@@ -26,35 +26,11 @@ pub struct ofp8_cast {
 /// The cast that a structure describes.
 pub(super) fn cast_of(cast: &ofp8_cast) -> Result<Cast, ofp8_status> {
     const UNKNOWN: ofp8_status = ofp8_status::OFP8_UNKNOWN_POLICY;
-    let bits = RandomBits::new(cast.random_bits);
-    let rounding = match (cast.rounding, bits) {
-        (6, Some(bits)) => Rounding::StochasticA(bits),
-        (7, Some(bits)) => Rounding::StochasticB(bits),
-        (8, Some(bits)) => Rounding::StochasticC(bits),
-        _ if cast.random_bits != 0 => return Err(UNKNOWN),
-        (0, _) => Rounding::NearestEven,
-        (1, _) => Rounding::NearestAway,
-        (2, _) => Rounding::TowardZero,
-        (3, _) => Rounding::TowardPositive,
-        (4, _) => Rounding::TowardNegative,
-        (5, _) => Rounding::ToOdd,
-        _ => return Err(UNKNOWN),
-    };
-    let saturation = match cast.saturation {
-        0 => Saturation::Finite,
-        1 => Saturation::Propagate,
-        2 => Saturation::None,
-        _ => return Err(UNKNOWN),
-    };
-    let nan = match cast.nan {
-        0 => NanPolicy::Canonical,
-        1 => NanPolicy::KeepSign,
-        _ => return Err(UNKNOWN),
-    };
+    let rounding = Rounding::from_number(cast.rounding, cast.random_bits);
     Ok(Cast {
-        rounding,
-        saturation,
-        nan,
+        rounding: rounding.ok_or(UNKNOWN)?,
+        saturation: Saturation::from_number(cast.saturation).ok_or(UNKNOWN)?,
+        nan: NanPolicy::from_number(cast.nan).ok_or(UNKNOWN)?,
     })
 }
 
