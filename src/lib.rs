@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! FP8 formats, conversion and scaling: exact on every input, without `std`, without
 //! dependencies, with a C ABI.
+//!
+#![doc = include_str!("../docs/formats.md")]
 #![no_std]
 
 #[cfg(any(feature = "std", test))]

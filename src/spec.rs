@@ -126,8 +126,7 @@ impl Spec {
         self.has_nan() && self.has_negative_zero()
     }
 
-    /// The exponent of the smallest normal value, `floor(log2 |x|)`: below the next one, values
-    /// are evenly spaced.
+    /// The exponent (`floor(log2 |x|)`) of the lowest binade: smaller values are spaced as in it.
     pub const fn min_exponent(&self) -> i32 {
         if self.zero { 1 - self.bias } else { -self.bias }
     }
