@@ -130,11 +130,11 @@ pub enum Saturation {
     /// Everything clamps, infinities too (OFP8 saturating, CUDA `__NV_SATFINITE`).
     #[default]
     Finite = 0,
-    /// Finite overflow clamps; an infinity becomes what the format has for it: infinity, else
-    /// NaN, else the largest value.
+    /// Finite overflow clamps; an infinity becomes what it becomes under [`Saturation::None`].
     Propagate = 1,
-    /// Nothing clamps: the format's own overflow (OFP8 non-saturating, CUDA `__NV_NOSAT`), which
-    /// is infinity, NaN, or the largest value where it has neither.
+    /// Nothing clamps: the format's own overflow ([`Overflow`](crate::spec::Overflow); OFP8
+    /// non-saturating, CUDA `__NV_NOSAT`), which is infinity where there is one, else NaN, and the
+    /// largest value where there is neither and in P3109's finite formats.
     None = 2,
 }
 
