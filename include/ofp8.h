@@ -157,6 +157,10 @@ enum ofp8_status
      * The input holds a NaN or an infinity where none is allowed.
      */
     OFP8_NOT_FINITE = 13,
+    /**
+     * Not the number of a packing.
+     */
+    OFP8_UNKNOWN_PACKING = 14,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -681,6 +685,39 @@ uint32_t ofp8_merge_amax(uint32_t a, uint32_t b);
  * The value of an amax: non-negative, infinite or NaN.
  */
 float ofp8_amax_to_f32(uint32_t amax);
+
+/**
+ * Writes the number of bytes that count codes take in a packing (OFP8_PACKING_FP4_LOW_FIRST,
+ * ...): ceil(count / 2) for FP4, ceil(6 count / 8) for FP6.
+ *
+ * Statuses: OFP8_UNKNOWN_PACKING, OFP8_NULL_POINTER, OFP8_MISALIGNED.
+ *
+ * The caller guarantees:
+ * bytes is null or points to memory for the result.
+ */
+ofp8_status ofp8_packed_size(uint32_t packing, size_t count, size_t *bytes);
+
+/**
+ * Packs count codes, one a byte (their high bits are ignored), into as many bytes as
+ * ofp8_packed_size says; bits of the last byte that hold no code are zero.
+ *
+ * Statuses: OFP8_UNKNOWN_PACKING, OFP8_NULL_POINTER, OFP8_SHAPE (the size overflows),
+ * OFP8_OVERLAP.
+ *
+ * The caller guarantees:
+ * codes points to count bytes, packed to memory for the packed ones.
+ */
+ofp8_status ofp8_pack(uint32_t packing, const uint8_t *codes, size_t count, uint8_t *packed);
+
+/**
+ * Unpacks count codes, one a byte, their high bits zero; the inverse of ofp8_pack.
+ *
+ * Statuses: as ofp8_pack.
+ *
+ * The caller guarantees:
+ * packed points to as many bytes as ofp8_packed_size says, codes to memory for count.
+ */
+ofp8_status ofp8_unpack(uint32_t packing, const uint8_t *packed, size_t count, uint8_t *codes);
 
 /**
  * Writes the number of scales (blocks) of a matrix of rows x cols: down, across. They are

@@ -118,16 +118,15 @@ impl Packing {
 /// `first` is the place of the first code of a byte: 0 the low half, 4 the high half.
 fn pack_fp4(codes: &[u8], packed: &mut [u8], first: u32) {
     for (pair, byte) in codes.chunks(2).zip(packed) {
-        let second = pair.get(1).copied().unwrap_or(0);
-        *byte = (pair[0] & 0xF) << first | (second & 0xF) << (4 - first);
+        let [one, other] = [0, 1].map(|i| pair.get(i).copied().unwrap_or(0) & 0xF);
+        *byte = one << first | other << (4 - first);
     }
 }
 
 fn unpack_fp4(packed: &[u8], codes: &mut [u8], first: u32) {
     for (byte, pair) in packed.iter().zip(codes.chunks_mut(2)) {
-        pair[0] = byte >> first & 0xF;
-        if let Some(second) = pair.get_mut(1) {
-            *second = byte >> (4 - first) & 0xF;
+        for (code, shift) in pair.iter_mut().zip([first, 4 - first]) {
+            *code = byte >> shift & 0xF;
         }
     }
 }

@@ -194,6 +194,25 @@ static void bulk(void)
     REFUSED(OFP8_OVERLAP, ofp8_amax(OFP8_F32, source, COUNT, (uint32_t *)source));
 }
 
+static void packing(void)
+{
+    const size_t huge = (size_t)-1;
+    uint8_t *codes = world.codes, *packed = world.scales;
+    REFUSED(OFP8_UNKNOWN_PACKING, ofp8_packed_size(0, 1, &world.down));
+    REFUSED(OFP8_NULL_POINTER, ofp8_packed_size(OFP8_PACKING_FP6, 1, NULL));
+    REFUSED(OFP8_MISALIGNED, ofp8_packed_size(OFP8_PACKING_FP6, 1, (size_t *)odd(&world.down)));
+    REFUSED(OFP8_UNKNOWN_PACKING, ofp8_pack(99, codes, 4, packed));
+    REFUSED(OFP8_NULL_POINTER, ofp8_pack(OFP8_PACKING_FP6, NULL, 4, packed));
+    REFUSED(OFP8_NULL_POINTER, ofp8_pack(OFP8_PACKING_FP6, codes, 4, NULL));
+    REFUSED(OFP8_SHAPE, ofp8_pack(OFP8_PACKING_FP6, codes, huge, packed));
+    REFUSED(OFP8_OVERLAP, ofp8_pack(OFP8_PACKING_FP6, codes, 4, codes + 3));
+    REFUSED(OFP8_UNKNOWN_PACKING, ofp8_unpack(99, packed, 4, codes));
+    REFUSED(OFP8_NULL_POINTER, ofp8_unpack(OFP8_PACKING_FP6, NULL, 4, codes));
+    REFUSED(OFP8_NULL_POINTER, ofp8_unpack(OFP8_PACKING_FP6, packed, 4, NULL));
+    REFUSED(OFP8_SHAPE, ofp8_unpack(OFP8_PACKING_FP6, packed, huge, codes));
+    REFUSED(OFP8_OVERLAP, ofp8_unpack(OFP8_PACKING_FP6, codes + 2, 4, codes));
+}
+
 /* A call of each function that takes a recipe, as the world stands. */
 static ofp8_status call_with_recipe(int which, const ofp8_recipe *one)
 {
@@ -442,6 +461,7 @@ int main(void)
     scalar();
     casts();
     bulk();
+    packing();
     recipes();
     shapes();
     matrices();

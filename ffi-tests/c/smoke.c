@@ -16,7 +16,7 @@ static void versions(void)
 {
     CHECK(ofp8_abi_version() == OFP8_ABI_VERSION);
     CHECK(strlen(ofp8_version()) >= 5);
-    for (uint32_t status = 0; status <= 13; ++status) {
+    for (uint32_t status = 0; status <= 14; ++status) {
         CHECK(strcmp(ofp8_status_text(status), ofp8_status_text(9999)) != 0);
     }
 }
@@ -118,6 +118,22 @@ static void bulk(void)
     CHECK(isnan(ofp8_amax_to_f32(ofp8_merge_amax(other, amax))));
 }
 
+static void packing(void)
+{
+    const uint8_t codes[5] = {1, 2, 3, 4, 5};
+    uint8_t packed[4] = {0}, back[5] = {0};
+    size_t bytes = 0;
+    CHECK(ofp8_packed_size(OFP8_PACKING_FP4_LOW_FIRST, 5, &bytes) == OFP8_OK && bytes == 3);
+    CHECK(ofp8_pack(OFP8_PACKING_FP4_LOW_FIRST, codes, 5, packed) == OFP8_OK);
+    CHECK(packed[0] == 0x21 && packed[1] == 0x43 && packed[2] == 0x05);
+    CHECK(ofp8_unpack(OFP8_PACKING_FP4_LOW_FIRST, packed, 5, back) == OFP8_OK);
+    CHECK(memcmp(codes, back, 5) == 0);
+    CHECK(ofp8_packed_size(OFP8_PACKING_FP6, 5, &bytes) == OFP8_OK && bytes == 4);
+    CHECK(ofp8_pack(OFP8_PACKING_FP6, codes, 5, packed) == OFP8_OK);
+    CHECK(ofp8_unpack(OFP8_PACKING_FP6, packed, 5, back) == OFP8_OK);
+    CHECK(memcmp(codes, back, 5) == 0);
+}
+
 /* A 3 x 70 matrix in rows of 80, as MXFP8: three blocks a row, the last one ragged. */
 static void quantizer(void)
 {
@@ -199,6 +215,7 @@ int main(void)
     small_entry_points();
     scalar();
     bulk();
+    packing();
     quantizer();
     return finish("smoke");
 }

@@ -7,6 +7,7 @@ use super::argument::{Extent, disjoint, float_type, format_of, out, slice, slice
 use super::scalar::{ofp8_cast, read_cast};
 use super::status::{ofp8_status, status};
 use crate::float::{Bf16, F16, Float};
+use crate::pack::Packing;
 use crate::policy::Cast;
 use crate::random::{Philox, Random};
 use crate::slice;
@@ -227,4 +228,88 @@ pub extern "C" fn ofp8_merge_amax(a: u32, b: u32) -> u32 {
 #[unsafe(no_mangle)]
 pub extern "C" fn ofp8_amax_to_f32(amax: u32) -> f32 {
     Amax::from_bits(amax).to_f32()
+}
+
+/// Writes the number of bytes that `count` codes take in a packing (`OFP8_PACKING_FP4_LOW_FIRST`,
+/// ...): ceil(count / 2) for FP4, ceil(6 count / 8) for FP6.
+///
+/// Statuses: `OFP8_UNKNOWN_PACKING`, `OFP8_NULL_POINTER`, `OFP8_MISALIGNED`.
+///
+/// # Safety
+/// `bytes` is null or points to memory for the result.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ofp8_packed_size(
+    packing: u32,
+    count: usize,
+    bytes: *mut usize,
+) -> ofp8_status {
+    let result = || {
+        let packing = packing_of(packing)?;
+        // SAFETY: this function's contract.
+        let bytes = unsafe { out(bytes)? };
+        bytes.write(packing.packed_len(count));
+        Ok(())
+    };
+    status(result())
+}
+
+/// Packs `count` codes, one a byte (their high bits are ignored), into as many bytes as
+/// `ofp8_packed_size` says; bits of the last byte that hold no code are zero.
+///
+/// Statuses: `OFP8_UNKNOWN_PACKING`, `OFP8_NULL_POINTER`, `OFP8_SHAPE` (the size overflows),
+/// `OFP8_OVERLAP`.
+///
+/// # Safety
+/// `codes` points to `count` bytes, `packed` to memory for the packed ones.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ofp8_pack(
+    packing: u32,
+    codes: *const u8,
+    count: usize,
+    packed: *mut u8,
+) -> ofp8_status {
+    let result = || {
+        let packing = packing_of(packing)?;
+        let bytes = packing.packed_len(count);
+        disjoint(&[
+            Extent::new(codes, count, 1)?,
+            Extent::new(packed, bytes, 1)?,
+        ])?;
+        // SAFETY: this function's contract; the buffers are disjoint.
+        let (codes, packed) = unsafe { (slice(codes, count)?, slice_mut(packed, bytes)?) };
+        Ok(packing.pack(codes, packed)?)
+    };
+    status(result())
+}
+
+/// Unpacks `count` codes, one a byte, their high bits zero; the inverse of `ofp8_pack`.
+///
+/// Statuses: as `ofp8_pack`.
+///
+/// # Safety
+/// `packed` points to as many bytes as `ofp8_packed_size` says, `codes` to memory for `count`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ofp8_unpack(
+    packing: u32,
+    packed: *const u8,
+    count: usize,
+    codes: *mut u8,
+) -> ofp8_status {
+    let result = || {
+        let packing = packing_of(packing)?;
+        let bytes = packing.packed_len(count);
+        disjoint(&[
+            Extent::new(codes, count, 1)?,
+            Extent::new(packed, bytes, 1)?,
+        ])?;
+        // SAFETY: this function's contract; the buffers are disjoint.
+        let (packed, codes) = unsafe { (slice(packed, bytes)?, slice_mut(codes, count)?) };
+        Ok(packing.unpack(packed, codes)?)
+    };
+    status(result())
+}
+
+/// The packing with a number.
+fn packing_of(number: u32) -> Result<Packing, ofp8_status> {
+    Packing::from_number(number).ok_or(ofp8_status::OFP8_UNKNOWN_PACKING)
 }

@@ -38,6 +38,8 @@ pub enum ofp8_status {
     OFP8_SCALE = 12,
     /// The input holds a NaN or an infinity where none is allowed.
     OFP8_NOT_FINITE = 13,
+    /// Not the number of a packing.
+    OFP8_UNKNOWN_PACKING = 14,
 }
 
 impl From<Error> for ofp8_status {
@@ -100,6 +102,7 @@ pub extern "C" fn ofp8_status_text(status: u32) -> *const c_char {
         11 => c"element format, block shape and scaling cannot go together",
         12 => c"a scale is not positive and finite, or its format cannot hold it",
         13 => c"the input holds a NaN or an infinity",
+        14 => c"unknown packing",
         _ => c"unknown status",
     };
     text.as_ptr()
