@@ -87,10 +87,22 @@ pub fn static_library() -> &'static Path {
     })
 }
 
-/// Compiles one source file with every warning an error, links the static library, and returns
+/// Compiles a program given as text; otherwise as [`compile`].
+pub fn compile_text(name: &str, text: &str, standard: Standard) -> PathBuf {
+    let folder = build_folder().join("programs");
+    std::fs::create_dir_all(&folder).expect("a folder for programs");
+    let source = folder.join(name);
+    std::fs::write(&source, text).expect("to write a source file");
+    compile_file(&source, standard)
+}
+
+/// Compiles one source file of this crate with every warning an error, links the static library, and returns
 /// the path of the program.
 pub fn compile(source: &str, standard: Standard) -> PathBuf {
-    let source = workspace().join("ffi-tests").join(source);
+    compile_file(&workspace().join("ffi-tests").join(source), standard)
+}
+
+fn compile_file(source: &Path, standard: Standard) -> PathBuf {
     let name = source.file_stem().expect("a file").to_string_lossy();
     let folder = build_folder().join("programs");
     std::fs::create_dir_all(&folder).expect("a folder for programs");
@@ -110,7 +122,7 @@ pub fn compile(source: &str, standard: Standard) -> PathBuf {
         .arg(workspace().join("include"))
         .arg("-o")
         .arg(&program)
-        .arg(&source)
+        .arg(source)
         .arg(static_library())
         .arg("-lm"));
     program

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! C and C++ programs that include the header, link the static library, and check it.
 
-use ofp8_ffi_tests::{Standard, check};
+use ofp8_ffi_tests::{Standard, check, compile_text, run, workspace};
 
 #[test]
 fn smoke_in_c99() {
@@ -26,4 +26,14 @@ fn views_in_cpp17() {
 #[test]
 fn views_in_cpp20() {
     check("c/views.cpp", Standard::Cpp20);
+}
+
+#[test]
+fn the_example_of_the_readme_in_c99() {
+    let readme = std::fs::read_to_string(workspace().join("README.md")).expect("README.md");
+    let (_, rest) = readme.split_once("```c\n").expect("an example in C");
+    let (example, _) = rest.split_once("```").expect("its end");
+    let program = compile_text("readme.c", example, Standard::C99);
+    let printed = run(&mut std::process::Command::new(program));
+    assert_eq!(printed, "1d b8 7e 7e\n");
 }
