@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::Result;
 use crate::args::{Args, RecipeName, ScaleFormat, Settings};
-use crate::checkpoint::{CONFIG, Checkpoint, Directory, INDEX, QUANTIZATION_CONFIG};
+use crate::checkpoint::{CONFIG, Checkpoint, Directory, INDEX, QUANTIZATION_CONFIG, Shard};
 use crate::output::{Staged, Writer, write_json};
 use crate::plan::{Fate, ShardPlan, Step, plan};
 use crate::report::{KeptTensor, QuantizedTensor, Report};
@@ -62,8 +62,7 @@ fn convert_file(
     let mut writer = Writer::create(path, plan.shard.text(), plan.slots(settings))?;
     for step in &plan.steps {
         progress.set_message(step.tensor.name.to_owned());
-        convert_tensor(step, &mut writer, settings, report)
-            .map_err(|why| format!("{}: {why}", plan.shard.path.display()))?;
+        convert_tensor(plan.shard, step, &mut writer, settings, report)?;
         progress.inc(step.tensor.bytes.len() as u64);
     }
     writer.finish()?;
@@ -75,6 +74,7 @@ fn convert_file(
 }
 
 fn convert_tensor(
+    shard: &Shard,
     step: &Step<'_>,
     writer: &mut Writer,
     settings: &Settings,
@@ -95,7 +95,13 @@ fn convert_tensor(
         Fate::Quantize { scale_name } => {
             let shape = tensor.rows_and_cols();
             let quantized = tensor::quantize(&settings.recipe, tensor.dtype, tensor.bytes, shape)
-                .map_err(|found| format!("tensor {:?}: {found}", tensor.name))?;
+                .map_err(|found| {
+                format!(
+                    "{}: tensor {:?}: {found}",
+                    shard.path.display(),
+                    tensor.name
+                )
+            })?;
             writer.write(tensor.name, &quantized.codes)?;
             writer.write(scale_name, &quantized.scales)?;
             report.quantized.push(QuantizedTensor {

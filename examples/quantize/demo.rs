@@ -25,12 +25,12 @@ struct Weights {
 
 pub fn run() -> Result<()> {
     let weights = [
-        make("normal", 1, (1024, 1024), |_, _, x| x.normal()),
-        make("heavy tails", 2, (1024, 1024), |_, _, x| x.student()),
-        make("outlier columns", 3, (1024, 1024), |_, col, x| {
+        make("normal", 1, (512, 512), |_, _, x| x.normal()),
+        make("heavy tails", 2, (512, 512), |_, _, x| x.student()),
+        make("outlier columns", 3, (512, 512), |_, col, x| {
             x.normal() * if col % 37 == 5 { 100.0 } else { 1.0 }
         }),
-        make("rows of many sizes", 4, (1000, 1111), |row, _, x| {
+        make("rows of many sizes", 4, (500, 555), |row, _, x| {
             x.student() * [1.0, 0.1, 0.01, 0.001][row % 4]
         }),
     ];

@@ -34,9 +34,9 @@ Kept by default: embeddings (*embed* *wte.weight *wpe.weight shared.weight), out
 biases (*bias), routers (*.gate.weight *router*) and every tensor of one dimension.
 --no-default-keep switches that off.
 
-Integers and booleans are copied; an integer tensor called `weight`, F64, and tensors in 8 bits or
-fewer are errors unless kept. A tensor of more than two dimensions is quantized as the matrix
-[all but the last, last]; a tensor of fewer as one row.";
+Integers and booleans are copied. Errors, unless kept: integers whose name ends in `weight`, F64,
+and floats of 8 bits or fewer. A tensor of more than two dimensions is quantized as the matrix
+[all but the last, last], one of fewer as one row.";
 
 /// The patterns in force.
 pub struct Keep {
