@@ -62,9 +62,13 @@ impl Shard {
         let map = unsafe { Mmap::map(&file) }.map_err(|error| fail(error.to_string()))?;
         let (header, metadata) =
             SafeTensors::read_metadata(&map).map_err(|error| fail(explain(&map, error)))?;
+        let mut names = metadata.offset_keys();
+        // Empty tensors have equal offsets, and the library leaves their order to chance.
+        let offsets = |name: &str| metadata.info(name).map(|info| info.data_offsets);
+        names.sort_by_cached_key(|name| (offsets(name), name.clone()));
         Ok(Shard {
             path: path.to_owned(),
-            names: metadata.offset_keys(),
+            names,
             metadata,
             data: size_of::<u64>() + header,
             map,

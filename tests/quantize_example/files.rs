@@ -11,14 +11,41 @@ use crate::fixtures::*;
 const UP: &str = "model.layers.0.mlp.up_proj.weight";
 const DOWN: &str = "model.layers.0.mlp.down_proj.weight";
 
-/// The recipe, its elements and scales; what the scales of a 300x260 tensor are called, their
-/// type, their shape, and the rows and columns of a block.
-const RECIPES: &[(&str, &str, Dtype, &[usize], [usize; 2])] = &[
-    ("tensor", "_scale", Dtype::F32, &[1], [300, 260]),
-    ("row", "_scale", Dtype::F32, &[300, 1], [1, 260]),
-    ("block128", "_scale_inv", Dtype::F32, &[3, 3], [128, 128]),
-    ("tile128", "_scale_inv", Dtype::F32, &[300, 3], [1, 128]),
-    ("mxfp8", "_scale", Dtype::F8_E8M0, &[300, 9], [1, 32]),
+/// What a recipe writes for a tensor of 300x260.
+struct Recipe {
+    name: &'static str,
+    /// What stands behind the name of the tensor in the name of its scales.
+    suffix: &'static str,
+    /// The type of the scales.
+    dtype: Dtype,
+    /// The shape of the scales.
+    shape: &'static [usize],
+    /// Rows and columns of a block.
+    block: [usize; 2],
+}
+
+const fn recipe(
+    name: &'static str,
+    suffix: &'static str,
+    dtype: Dtype,
+    shape: &'static [usize],
+    block: [usize; 2],
+) -> Recipe {
+    Recipe {
+        name,
+        suffix,
+        dtype,
+        shape,
+        block,
+    }
+}
+
+const RECIPES: &[Recipe] = &[
+    recipe("tensor", "_scale", Dtype::F32, &[1], [300, 260]),
+    recipe("row", "_scale", Dtype::F32, &[300, 1], [1, 260]),
+    recipe("block128", "_scale_inv", Dtype::F32, &[3, 3], [128, 128]),
+    recipe("tile128", "_scale_inv", Dtype::F32, &[300, 3], [1, 128]),
+    recipe("mxfp8", "_scale", Dtype::F8_E8M0, &[300, 9], [1, 32]),
 ];
 
 /// The value of a code by the definition of OFP8.
@@ -67,7 +94,14 @@ fn check_values(out: &Opened, suffix: &str, block: [usize; 2], mantissa_bits: i3
 fn each_recipe_writes_what_loaders_expect() {
     let folder = Folder::new("recipes");
     let input = folder.write("in.safetensors", safetensors(&model(), &[]));
-    for &(recipe, suffix, dtype, shape, block) in RECIPES {
+    for &Recipe {
+        name: recipe,
+        suffix,
+        dtype,
+        shape,
+        block,
+    } in RECIPES
+    {
         let output = folder.path(&format!("{recipe}.safetensors"));
         let printed = succeed(&[&input, &output, "--recipe", recipe]);
         assert!(printed.contains(UP), "{recipe}: {printed}");
@@ -88,9 +122,15 @@ fn each_recipe_writes_what_loaders_expect() {
 fn e5m2_and_other_scales() {
     let folder = Folder::new("formats");
     let input = folder.write("in.safetensors", safetensors(&model(), &[]));
-    for (recipe, suffix, _, _, block) in RECIPES {
+    for &Recipe {
+        name: recipe,
+        suffix,
+        block,
+        ..
+    } in RECIPES
+    {
         for scale in ["f32", "pow2", "e8m0"] {
-            if *recipe == "mxfp8" && scale != "e8m0" {
+            if recipe == "mxfp8" && scale != "e8m0" {
                 continue;
             }
             let output = folder.path("out.safetensors");
@@ -105,7 +145,7 @@ fn e5m2_and_other_scales() {
                 Dtype::F32
             };
             assert_eq!(dtype, expected, "{recipe} {scale}");
-            check_values(&out, suffix, *block, 2, 15);
+            check_values(&out, suffix, block, 2, 15);
             if scale == "pow2" {
                 let scales = out.f32s(&format!("{UP}{suffix}"));
                 assert!(
@@ -152,7 +192,12 @@ fn halves_give_the_codes_of_the_same_values_in_f32() {
         bytes: source.iter().flat_map(|&x| half(x).to_le_bytes()).collect(),
         ..Tensor::f32("w", &[100, 200], &[])
     };
-    for (recipe, suffix, ..) in RECIPES {
+    for Recipe {
+        name: recipe,
+        suffix,
+        ..
+    } in RECIPES
+    {
         let outputs = [&wide, &bf16, &f16].map(|tensor| {
             let input = folder.write("in", safetensors(std::slice::from_ref(tensor), &[]));
             let output = folder.path("out");
@@ -172,9 +217,13 @@ fn threads_change_neither_output_nor_report() {
     let tensors = [
         Tensor::f32("a.weight", &[700, 301], &values(210_700)),
         Tensor::f32("b.weight", &[2, 1000, 99], &values(198_000)),
+        // Three that begin at the same byte.
+        Tensor::zeros("c", Dtype::F32, &[0]),
+        Tensor::zeros("d", Dtype::F32, &[0, 7]),
+        Tensor::zeros("e", Dtype::F32, &[7, 0]),
     ];
     let input = folder.write("in", safetensors(&tensors, &[]));
-    for (recipe, ..) in RECIPES {
+    for Recipe { name: recipe, .. } in RECIPES {
         let outcomes = ["1", "2", "7"].map(|threads| {
             let (output, report) = (folder.path("out"), folder.path("report.json"));
             let options = [
@@ -362,7 +411,7 @@ fn an_output_file_is_replaced() {
 #[test]
 fn without_arguments_the_recipes_are_compared() {
     let printed = succeed(&[]);
-    for (recipe, ..) in RECIPES {
+    for Recipe { name: recipe, .. } in RECIPES {
         for format in ["e4m3", "e5m2"] {
             let line = printed
                 .lines()
