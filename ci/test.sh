@@ -6,4 +6,4 @@ source "$(dirname "$0")/lib.sh"
 command -v g++ >/dev/null || need_apt build
 python=$(venv numpy)/bin/python
 model=$(model_file)
-OFP8_PYTHON=$python OFP8_MODEL=$model cargo test --workspace "$@"
+OFP8_PYTHON=$python OFP8_MODEL=$model OFP8_REQUIRE_PYTHON=1 cargo test --workspace "$@"
