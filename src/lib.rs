@@ -34,6 +34,7 @@ pub mod capi;
 pub mod error;
 pub mod float;
 mod kernel;
+pub mod layout;
 pub mod matrix;
 pub mod monitor;
 pub mod pack;
@@ -49,6 +50,7 @@ pub mod views;
 
 pub use error::Error;
 pub use float::{Bf16, F16, Float};
+pub use layout::{Layout, Order};
 pub use matrix::{Matrix, MatrixMut};
 pub use pack::Packing;
 pub use policy::{Cast, NanPolicy, RandomBits, Rounding, Saturation};

@@ -62,6 +62,18 @@ pub const fn encode_f64(format: Format, cast: Cast, value: f64, word: u32) -> u8
     encode_bits(format, cast, FloatType::F64, value.to_bits(), word)
 }
 
+/// The code whose value is exactly this one, the sign of a zero included; NaN has the canonical
+/// one. `None` where the format has none: nothing is rounded, clamped or truncated.
+pub const fn encode_exact(format: Format, value: f32) -> Option<u8> {
+    let code = encode_f32(format, Cast::DEFAULT, value, 0);
+    let stored = decode_f32(format, code);
+    if stored.to_bits() == value.to_bits() || (stored.is_nan() && value.is_nan()) {
+        Some(code)
+    } else {
+        None
+    }
+}
+
 /// Decodes a code to `f32`, exactly.
 #[inline]
 pub const fn decode_f32(format: Format, code: u8) -> f32 {
