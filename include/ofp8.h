@@ -93,6 +93,38 @@
 #define OFP8_SPECIAL_CLAMP 2
 
 /**
+ * Row by row, without padding: what ofp8_quantize writes.
+ */
+#define OFP8_LAYOUT_ROW_MAJOR 0
+
+/**
+ * Row by row, each row padded to a multiple of 4 (cuBLASLt's BLK128x128_32F).
+ */
+#define OFP8_LAYOUT_ROW_MAJOR_PADDED 1
+
+/**
+ * Column by column, each column padded to a multiple of 4 (cuBLASLt's VEC128_32F; DeepGEMM's
+ * f32 scales).
+ */
+#define OFP8_LAYOUT_MN_MAJOR_PADDED 2
+
+/**
+ * Tiles of 128 x 4 (cuBLASLt's VEC32_UE8M0 and VEC16_UE4M3; tcgen05).
+ */
+#define OFP8_LAYOUT_TILE_128X4 3
+
+/**
+ * DeepGEMM's little-endian words of four scales along K, MN-major, columns padded to a multiple
+ * of 4 words.
+ */
+#define OFP8_LAYOUT_PACKED_WORDS 4
+
+/**
+ * AMD's pre-swizzle for gfx950: tiles of 32 x 8.
+ */
+#define OFP8_LAYOUT_GFX950 5
+
+/**
  * The result of a fallible function. Numbers are append-only.
  */
 enum ofp8_status
@@ -125,8 +157,8 @@ enum ofp8_status
      */
     OFP8_UNKNOWN_TYPE = 5,
     /**
-     * Not the number of a rounding, saturation, NaN policy, scaling, convention, rule or
-     * special-block policy, or random bits outside 1 to 32.
+     * Not the number of a rounding, saturation, NaN policy, scaling, convention, rule,
+     * special-block policy or layout, or random bits outside 1 to 32.
      */
     OFP8_UNKNOWN_POLICY = 6,
     /**
@@ -138,7 +170,7 @@ enum ofp8_status
      */
     OFP8_LENGTH = 8,
     /**
-     * A stride is shorter than a row, or a size overflows.
+     * A stride is shorter than a row, a place lies outside, or a size overflows.
      */
     OFP8_SHAPE = 9,
     /**
@@ -452,6 +484,46 @@ typedef struct ofp8_measured {
      */
     double max_relative;
 } ofp8_measured;
+
+/**
+ * Where the scales of a grid lie. Set struct_size, rows and cols; everything else may stay
+ * zero: one grid, row-major.
+ *
+ * The grid is that of ofp8_scale_grid: one scale a block. Offsets and sizes count scales: bytes
+ * or f32. Padding is written zero, always.
+ */
+typedef struct ofp8_layout {
+    /**
+     * sizeof(ofp8_layout).
+     */
+    size_t struct_size;
+    /**
+     * Rows of the grid.
+     */
+    size_t rows;
+    /**
+     * Columns of the grid.
+     */
+    size_t cols;
+    /**
+     * The number of grids, one after another; 0 means 1.
+     */
+    size_t batches;
+    /**
+     * Scales between the beginnings of two grids; 0 means the size of a padded grid. What lies
+     * between two grids is left alone.
+     */
+    size_t batch_stride;
+    /**
+     * OFP8_LAYOUT_ROW_MAJOR (0) and the others.
+     */
+    uint32_t order;
+    /**
+     * 1 for column-wise scales (blocks of 32x1, 128x1): hardware's outer index then runs along
+     * the columns. 0 for all others.
+     */
+    uint32_t columnwise;
+} ofp8_layout;
 
 #ifdef __cplusplus
 extern "C" {
@@ -856,6 +928,110 @@ ofp8_status ofp8_measure(const struct ofp8_shape *shape,
  * Each pointer is null or points to an initialised structure; they may be the same.
  */
 ofp8_status ofp8_merge_stats(struct ofp8_stats *into, const struct ofp8_stats *other);
+
+/**
+ * Writes the number of scales in a buffer of this layout, padding included: of all grids, and
+ * of one. Either pointer may be null if the result is not wanted.
+ *
+ * Statuses: those of a layout (OFP8_NULL_POINTER, OFP8_MISALIGNED, OFP8_STRUCT_SIZE,
+ * OFP8_UNKNOWN_POLICY, OFP8_SHAPE: the size overflows or grids overlap); OFP8_OVERLAP.
+ *
+ * The caller guarantees:
+ * layout is null or points to as many bytes as its struct_size says; size and grid_size
+ * are null or point to memory for the results.
+ */
+ofp8_status ofp8_layout_size(const struct ofp8_layout *layout, size_t *size, size_t *grid_size);
+
+/**
+ * Writes the offset of the scale in row row and column col of the grid, counted in scales
+ * from the beginning of its grid.
+ *
+ * Statuses: those of a layout; OFP8_SHAPE for a place outside the grid.
+ *
+ * The caller guarantees:
+ * layout as in ofp8_layout_size; offset is null or points to memory for the result.
+ */
+ofp8_status ofp8_layout_index(const struct ofp8_layout *layout,
+                              size_t row,
+                              size_t col,
+                              size_t *offset);
+
+/**
+ * Writes which scale lies at an offset from the beginning of a grid: its row and column, and 1;
+ * or, for padding, three times 0.
+ *
+ * Statuses: those of a layout; OFP8_SHAPE for an offset beyond the grid; OFP8_OVERLAP.
+ *
+ * The caller guarantees:
+ * layout as in ofp8_layout_size; row, col and is_scale are null or point to memory
+ * for the results.
+ */
+ofp8_status ofp8_layout_inverse(const struct ofp8_layout *layout,
+                                size_t offset,
+                                size_t *row,
+                                size_t *col,
+                                uint32_t *is_scale);
+
+/**
+ * Converts scales of one byte (E8M0, UE4M3, ...) between any two layouts of the same rows,
+ * columns and batches. All padding of the target is written zero.
+ *
+ * Statuses: those of a layout; OFP8_OVERLAP; OFP8_SHAPE where the two grids differ;
+ * OFP8_LENGTH where a count is not what ofp8_layout_size says.
+ *
+ * The caller guarantees:
+ * from and to as layout in ofp8_layout_size; source points to source_count scales,
+ * target to memory for target_count.
+ */
+ofp8_status ofp8_convert_scales_u8(const struct ofp8_layout *from,
+                                   const uint8_t *source,
+                                   size_t source_count,
+                                   const struct ofp8_layout *to,
+                                   uint8_t *target,
+                                   size_t target_count);
+
+/**
+ * Converts f32 scales; otherwise as ofp8_convert_scales_u8.
+ *
+ * The caller guarantees:
+ * As ofp8_convert_scales_u8.
+ */
+ofp8_status ofp8_convert_scales_f32(const struct ofp8_layout *from,
+                                    const float *source,
+                                    size_t source_count,
+                                    const struct ofp8_layout *to,
+                                    float *target,
+                                    size_t target_count);
+
+/**
+ * Converts f32 scales that are powers of two to E8M0 bytes: what DeepGEMM packs for SM100. NaN
+ * (the scale of a poisoned block) becomes 0xFF; any other scale that E8M0 does not have is
+ * refused, nothing is truncated. Otherwise as ofp8_convert_scales_u8.
+ *
+ * Statuses: as ofp8_convert_scales_u8, and OFP8_SCALE.
+ *
+ * The caller guarantees:
+ * As ofp8_convert_scales_u8.
+ */
+ofp8_status ofp8_convert_scales_f32_to_e8m0(const struct ofp8_layout *from,
+                                            const float *source,
+                                            size_t source_count,
+                                            const struct ofp8_layout *to,
+                                            uint8_t *target,
+                                            size_t target_count);
+
+/**
+ * Converts E8M0 bytes to the f32 that they stand for; otherwise as ofp8_convert_scales_u8.
+ *
+ * The caller guarantees:
+ * As ofp8_convert_scales_u8.
+ */
+ofp8_status ofp8_convert_scales_e8m0_to_f32(const struct ofp8_layout *from,
+                                            const uint8_t *source,
+                                            size_t source_count,
+                                            const struct ofp8_layout *to,
+                                            float *target,
+                                            size_t target_count);
 
 #ifdef __cplusplus
 }  // extern "C"

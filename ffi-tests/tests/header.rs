@@ -6,7 +6,9 @@
 use ofp8_ffi_tests::workspace;
 
 /// The files of the C ABI, in the order in which the header tells its story.
-const FILES: [&str; 6] = ["status", "info", "scalar", "slice", "recipe", "quantize"];
+const FILES: [&str; 7] = [
+    "status", "info", "scalar", "slice", "recipe", "quantize", "layout",
+];
 
 /// The header as cbindgen writes it, with rustdoc's section titles put as C documentation does.
 fn generate() -> String {

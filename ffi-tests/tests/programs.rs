@@ -29,6 +29,16 @@ fn views_in_cpp20() {
 }
 
 #[test]
+fn layout_in_c99() {
+    check("c/layout.c", Standard::C99);
+}
+
+#[test]
+fn layout_in_cpp11() {
+    check("c/layout.c", Standard::Cpp11);
+}
+
+#[test]
 fn the_example_of_the_readme_in_c99() {
     let readme = std::fs::read_to_string(workspace().join("README.md")).expect("README.md");
     let (_, rest) = readme.split_once("```c\n").expect("an example in C");

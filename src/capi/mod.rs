@@ -12,6 +12,7 @@
 
 mod argument;
 mod info;
+mod layout;
 mod quantize;
 mod recipe;
 mod scalar;
@@ -19,6 +20,7 @@ mod slice;
 mod status;
 
 pub use info::*;
+pub use layout::*;
 pub use quantize::*;
 pub use recipe::*;
 pub use scalar::*;

@@ -21,14 +21,14 @@ pub enum ofp8_status {
     OFP8_UNKNOWN_FORMAT = 4,
     /// Not the number of a wide type, or not one that this function takes.
     OFP8_UNKNOWN_TYPE = 5,
-    /// Not the number of a rounding, saturation, NaN policy, scaling, convention, rule or
-    /// special-block policy, or random bits outside 1 to 32.
+    /// Not the number of a rounding, saturation, NaN policy, scaling, convention, rule,
+    /// special-block policy or layout, or random bits outside 1 to 32.
     OFP8_UNKNOWN_POLICY = 6,
     /// `struct_size` is too small, too large, or the excess is not zero.
     OFP8_STRUCT_SIZE = 7,
     /// A number of elements is not what the shape asks for.
     OFP8_LENGTH = 8,
-    /// A stride is shorter than a row, or a size overflows.
+    /// A stride is shorter than a row, a place lies outside, or a size overflows.
     OFP8_SHAPE = 9,
     /// The rounding is stochastic and no random bits were given, or too few.
     OFP8_RANDOM_BITS = 10,
@@ -97,7 +97,7 @@ pub extern "C" fn ofp8_status_text(status: u32) -> *const c_char {
         6 => c"unknown policy",
         7 => c"struct_size does not fit",
         8 => c"a number of elements is not what the shape asks for",
-        9 => c"a stride is shorter than a row, or a size overflows",
+        9 => c"a stride is shorter than a row, a place lies outside, or a size overflows",
         10 => c"stochastic rounding without random bits, or with too few",
         11 => c"element format, block shape and scaling cannot go together",
         12 => c"a scale is not positive and finite, or its format cannot hold it",
