@@ -117,7 +117,9 @@ impl Recipe {
         let max = max * power_of_two(-self.margin);
         match convention {
             Convention::TransformerEngine => {
-                let quantize = (max / amax).min(f32::MAX);
+                // A large margin takes the quotient down to where its reciprocal overflows, and
+                // on to zero, which would lose the block: the largest scale has a reciprocal.
+                let quantize = (max / amax).clamp(1.0 / f32::MAX, f32::MAX);
                 BlockScale {
                     dequantize: (1.0 / quantize).min(f32::MAX),
                     factor: Factor::Multiply(quantize),
