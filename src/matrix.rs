@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Row-major matrices over slices, with a stride: the shape in which tensors come.
 
+use core::ops::Range;
+
 use crate::error::Error;
 
 /// The number of elements from the first to the last of a matrix, both included.
@@ -80,6 +82,12 @@ impl<'a, T> Matrix<'a, T> {
     /// Elements between the beginnings of two rows.
     pub fn stride(&self) -> usize {
         self.stride
+    }
+
+    /// The rows that hold elements: none where there are no columns, so that a row number times
+    /// the stride never overflows.
+    pub(crate) fn filled_rows(&self) -> Range<usize> {
+        if self.cols == 0 { 0..0 } else { 0..self.rows }
     }
 
     /// Part of a row: the elements of row `row` in columns `from..to`; empty where there is no

@@ -43,13 +43,13 @@ impl Measure {
     /// Signal power over noise power. Infinite where nothing was lost, NaN where there was
     /// nothing to compare.
     pub fn signal_to_noise(&self) -> f64 {
-        self.signal / self.noise
+        kernel::with_default_environment(|| self.signal / self.noise)
     }
 
     /// The signal-to-quantization-noise ratio in decibels: `10 log10(signal / noise)`.
     #[cfg(feature = "std")]
     pub fn sqnr_db(&self) -> f64 {
-        10.0 * self.signal_to_noise().log10()
+        kernel::with_default_environment(|| 10.0 * self.signal_to_noise().log10())
     }
 }
 
@@ -76,7 +76,7 @@ pub fn measure<S: FitsF32>(
         return Err(Error::Shape);
     }
     let mut total = Measure::default();
-    for row in 0..source.rows() {
+    for row in source.filled_rows() {
         let of_row = kernel::with_default_environment(|| {
             measure_row(
                 source.segment(row, 0, source.cols()),

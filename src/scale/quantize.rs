@@ -107,7 +107,7 @@ impl core::error::Error for NotFinite {}
 
 /// Looks for infinities and NaN before anything is written: a pass of its own.
 pub fn validate<S: FitsF32>(source: Matrix<'_, S>) -> Result<(), NotFinite> {
-    for row in 0..source.rows() {
+    for row in source.filled_rows() {
         let elements = source.segment(row, 0, source.cols());
         if slice::amax(elements).is_finite() {
             continue;
@@ -301,6 +301,10 @@ impl Recipe {
     /// Visits the blocks of a matrix, row-major.
     fn each_block(&self, rows: usize, cols: usize, mut visit: impl FnMut(Cell)) {
         let (down, across) = self.block.grid(rows, cols);
+        if across == 0 {
+            // Without elements the rows may be any number.
+            return;
+        }
         for i in 0..down {
             for j in 0..across {
                 visit(Cell {
