@@ -124,7 +124,8 @@ pub(super) unsafe fn recipe_of(pointer: *const ofp8_recipe) -> Result<Recipe, of
         .with_special(special)
         .with_margin(given.margin)?
         .with_epsilon(given.epsilon)?;
-    if given.amax_bound != 0.0 {
+    // By its bits: the caller may have subnormals taken as zero.
+    if given.amax_bound.abs().to_bits() != 0 {
         recipe = recipe.with_amax_bound(given.amax_bound)?;
     }
     Ok(recipe)

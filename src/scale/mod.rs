@@ -77,7 +77,7 @@ const fn count(extent: usize, size: usize) -> usize {
 /// to the bit. `max` is the largest value of the element format, less the margin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Convention {
-    /// `q = max / amax` (at most `f32::MAX`); elements `x * q`; stored `1 / q`.
+    /// `q = max / amax` (at most `f32::MAX`, at least its reciprocal); elements `x * q`; stored `1 / q`.
     /// TransformerEngine's current scaling (`compute_scale_from_amax`).
     #[default]
     TransformerEngine,
@@ -202,7 +202,9 @@ impl Recipe {
     /// The same recipe with a lower bound on amax (TransformerEngine's `amax_epsilon`), zero or
     /// a positive finite number; else [`Error::Recipe`].
     pub const fn with_epsilon(self, epsilon: f32) -> Result<Recipe, Error> {
-        if epsilon >= 0.0 && epsilon < f32::INFINITY {
+        // By its bits: the caller may have subnormals taken as zero.
+        let bits = epsilon.to_bits();
+        if bits < f32::INFINITY.to_bits() || bits == (-0.0f32).to_bits() {
             Ok(Recipe { epsilon, ..self })
         } else {
             Err(Error::Recipe)
@@ -212,7 +214,8 @@ impl Recipe {
     /// The same recipe with an upper bound on amax (FBGEMM's `scale_ub`), a positive number or
     /// infinity for none; else [`Error::Recipe`]. Elements above it saturate.
     pub const fn with_amax_bound(self, amax_bound: f32) -> Result<Recipe, Error> {
-        if amax_bound > 0.0 {
+        let bits = amax_bound.to_bits();
+        if bits != 0 && bits <= f32::INFINITY.to_bits() {
             Ok(Recipe { amax_bound, ..self })
         } else {
             Err(Error::Recipe)
