@@ -380,7 +380,8 @@ pub(super) fn decode<T: Float>(table: &Table, codes: &[u8], target: &mut [T]) {
 pub(super) fn decode_scaled<T: Float>(table: &Table, by: f32, codes: &[u8], target: &mut [T]) {
     for (&code, target) in codes.iter().zip(target) {
         let value = (table[code as usize] as u32) << 16;
-        let product = multiply(value, by);
+        // Unlike a factor, a stored scale may be negative.
+        let product = (f32::from_bits(value) * by).to_bits();
         let nan = NAN | value & !ABS;
         *target = T::from_f32(f32::from_bits(select(
             product & ABS > INFINITY,
