@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Under every rounding mode of the caller, with and without flushing: the same bytes, and the
+//! caller's register is as it was.
+
+use std::arch::asm;
+use std::hint::black_box;
+
+use ofp8::monitor::measure;
+use ofp8::{
+    Amax, Bf16, Block, Cast, Convention, F16, Format, Matrix, MatrixMut, Philox, RandomBits,
+    Rounding, Scales, ScalesMut, Scaling, Special,
+};
+
+use crate::data::{Generator, Profile, Specials, Wide, element};
+use crate::model::{Plan, scalings};
+
+/// MXCSR: exceptions masked.
+const DEFAULT: u32 = 0x1F80;
+const FLAGS: u32 = 0x3F;
+const DENORMALS_ARE_ZERO: u32 = 1 << 6;
+const FLUSH_TO_ZERO: u32 = 1 << 15;
+const ROUNDING: u32 = 13;
+
+fn read() -> u32 {
+    let mut mxcsr = 0u32;
+    // SAFETY: stores MXCSR to a local variable.
+    unsafe { asm!("stmxcsr [{}]", in(reg) &raw mut mxcsr, options(nostack)) };
+    mxcsr
+}
+
+fn write(mxcsr: u32) {
+    // SAFETY: only defined bits are set. What runs under another environment than the default is
+    // the code under test, and code here that has no floating-point operation.
+    unsafe { asm!("ldmxcsr [{}]", in(reg) &raw const mxcsr, options(nostack)) };
+}
+
+/// Runs `work` with this register; also says whether it left it so.
+#[inline(never)]
+fn under<R>(mxcsr: u32, work: &dyn Fn() -> R) -> (R, bool) {
+    let saved = read();
+    write(mxcsr);
+    let result = work();
+    let kept = read() & !FLAGS == mxcsr;
+    write(saved);
+    (result, kept)
+}
+
+/// The environments, other than the default.
+fn environments() -> Vec<u32> {
+    let mut all = Vec::new();
+    for rounding in 0..4 {
+        for flush in [
+            0,
+            FLUSH_TO_ZERO,
+            DENORMALS_ARE_ZERO,
+            FLUSH_TO_ZERO | DENORMALS_ARE_ZERO,
+        ] {
+            all.push(DEFAULT | rounding << ROUNDING | flush);
+        }
+    }
+    all.retain(|&mxcsr| mxcsr != DEFAULT);
+    all
+}
+
+/// Runs under every environment; the bytes must be those of the default one.
+fn check(what: &str, work: &dyn Fn() -> Vec<u8>) {
+    let (expected, kept) = under(DEFAULT, work);
+    assert!(kept && !expected.is_empty());
+    for mxcsr in environments() {
+        let (bytes, kept) = under(mxcsr, work);
+        assert!(kept, "{what}: MXCSR {mxcsr:#x} was changed");
+        let differs = bytes.iter().zip(&expected).position(|(a, b)| a != b);
+        assert_eq!(differs, None, "{what}: byte under MXCSR {mxcsr:#x}");
+        assert_eq!(bytes.len(), expected.len());
+    }
+}
+
+/// The tests below could not fail if the register were not set.
+#[test]
+fn the_environment_is_what_it_says() {
+    let product = |a: f32, b: f32| {
+        move || {
+            let product: f32 = black_box(a) * black_box(b);
+            black_box(product).to_bits()
+        }
+    };
+    let smallest = f32::MIN_POSITIVE;
+    assert_eq!(under(DEFAULT, &product(smallest, 0.5)).0, 0x0040_0000);
+    assert_eq!(under(DEFAULT | FLUSH_TO_ZERO, &product(smallest, 0.5)).0, 0);
+    let subnormal = f32::from_bits(1 << 20);
+    let flushed = under(DEFAULT | DENORMALS_ARE_ZERO, &product(subnormal, 1e30));
+    assert_eq!(flushed.0, 0);
+    let up = under(
+        DEFAULT | 2 << ROUNDING,
+        &product(1.0 + f32::EPSILON, 1.0 + f32::EPSILON),
+    );
+    assert_eq!(up.0, 0x3F80_0003);
+}
+
+/// Values at every exponent, subnormals among them.
+fn source<S: Wide>(len: usize, seed: u64) -> Vec<S> {
+    let mut random = Generator(seed);
+    let profiles = [
+        Profile::AnyBits,
+        Profile::Around(2),
+        Profile::Subnormal,
+        Profile::Coarse,
+        Profile::Around(-122),
+    ];
+    (0..len)
+        .map(|i| {
+            // Blocks of 32, each of its kind.
+            let profile = profiles[i / 32 % profiles.len()];
+            S::nearest(element(&mut random, profile, Specials::Few))
+        })
+        .collect()
+}
+
+const ROWS: usize = 10;
+const COLS: usize = 97;
+
+/// Codes, scales and statistics.
+fn quantize<S: Wide>(plan: &Plan, data: &[S]) -> Vec<u8> {
+    let recipe = plan.recipe();
+    let matrix = Matrix::new(data, ROWS, COLS).unwrap();
+    let (down, across) = plan.block.grid(ROWS, COLS);
+    let mut codes = vec![0; ROWS * COLS];
+    let target = MatrixMut::new(&mut codes, ROWS, COLS).unwrap();
+    let mut wide = vec![0.0f32; down * across];
+    let mut bytes = vec![0u8; down * across];
+    let scales = match plan.is_e8m0() {
+        true => ScalesMut::E8M0(&mut bytes),
+        false => ScalesMut::F32(&mut wide),
+    };
+    let random = Philox::new(5, 6);
+    let stats = recipe
+        .quantize_stochastic(random, matrix, target, scales)
+        .unwrap();
+    let mut amax = vec![Amax::ZERO; down * across];
+    recipe.amax(matrix, &mut amax).unwrap();
+    let mut all = codes;
+    all.extend(wide.iter().flat_map(|scale| scale.to_bits().to_le_bytes()));
+    all.extend(bytes);
+    all.extend(amax.iter().flat_map(|amax| amax.to_bits().to_le_bytes()));
+    all.extend(format!("{stats:?}").into_bytes());
+    all.extend(format!("{:?}", ofp8::scale::validate(matrix).is_ok()).into_bytes());
+    all
+}
+
+#[test]
+fn quantizing_does_not_depend_on_the_environment() {
+    let wide = source::<f32>(ROWS * COLS, 1);
+    let half = source::<F16>(ROWS * COLS, 2);
+    let brain = source::<Bf16>(ROWS * COLS, 3);
+    let stochastic = Rounding::StochasticC(RandomBits::SIXTEEN);
+    let directed = Rounding::TowardPositive;
+    for format in [Format::E4M3, Format::E5M2, Format::E2M1, Format::MxInt8] {
+        for scaling in scalings() {
+            for rounding in [Rounding::NearestEven, stochastic, directed] {
+                for block in [Block::new(1, 32), Block::new(3, 0), Block::TENSOR] {
+                    for (margin, epsilon) in [(0, 0.0), (30, 1e-40), (-60, 0.0)] {
+                        let plan = Plan {
+                            cast: Cast::DEFAULT.rounding(rounding),
+                            special: Special::Ignore,
+                            margin,
+                            epsilon,
+                            ..Plan::new(format, block, scaling)
+                        };
+                        let what = format!("{plan:?}");
+                        check(&what, &|| quantize(&plan, &wide));
+                        check(&what, &|| quantize(&plan, &half));
+                        check(&what, &|| quantize(&plan, &brain));
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn scales_do_not_depend_on_the_environment() {
+    for scaling in scalings() {
+        let mut plan = Plan::new(Format::E4M3, Block::TENSOR, scaling);
+        for margin in [-64, 0, 64] {
+            plan.margin = margin;
+            let recipe = plan.recipe();
+            check(&format!("{plan:?}"), &|| {
+                let bits = (0..0x7F80_0000u32).step_by(0x0003_0D41);
+                let bits = bits.chain([1, 2, 0x7F_FFFF, 0x7F7F_FFFF, 0x7F80_0000, 0x7FC0_0000]);
+                bits.flat_map(|bits| {
+                    let scale = recipe.scale(Amax::from_bits(bits));
+                    let mut bytes = scale.dequantize.to_bits().to_le_bytes().to_vec();
+                    bytes.push(scale.e8m0());
+                    bytes.push(scale.is_nan() as u8);
+                    bytes
+                })
+                .collect()
+            });
+        }
+    }
+}
+
+#[test]
+fn limits_do_not_depend_on_the_environment() {
+    let limits = [0u32, 1, 0x007F_FFFF, 0x0080_0000, 0x7F80_0000, 0x7FC0_0000];
+    let limits = limits.into_iter().flat_map(|bits| [bits, bits | 1 << 31]);
+    let limits: Vec<f32> = limits.map(f32::from_bits).collect();
+    check("limits", &|| {
+        let mut bytes = Vec::new();
+        for &limit in &limits {
+            let recipe = black_box(ofp8::Recipe::TENSOR);
+            bytes.push(recipe.with_epsilon(black_box(limit)).is_ok() as u8);
+            bytes.push(recipe.with_amax_bound(black_box(limit)).is_ok() as u8);
+        }
+        bytes
+    });
+}
+
+#[test]
+fn dequantizing_does_not_depend_on_the_environment() {
+    let codes: Vec<u8> = (0..=255).cycle().take(ROWS * COLS).collect();
+    let mut scales = source::<f32>(ROWS * 4, 4);
+    scales.extend([1e-45, f32::MAX, 0.0, f32::NAN]);
+    let bytes: Vec<u8> = (0..ROWS * 4).map(|i| (i * 7) as u8).collect();
+    let wide = Scaling::F32(Convention::DeepSeek);
+    for format in [Format::E4M3, Format::E5M2, Format::E2M1, Format::MxInt8] {
+        let plan = Plan::new(format, Block::new(1, 32), wide);
+        let byte = Plan::new(format, Block::new(1, 32), ofp8::Recipe::MXFP8.scaling());
+        check(&format!("{plan:?}"), &|| {
+            let mut all = Vec::new();
+            for scales in [&scales[..ROWS * 4], &scales[4..]] {
+                all.extend(dequantize::<f32>(&plan, &codes, Scales::F32(scales)));
+                all.extend(dequantize::<F16>(&plan, &codes, Scales::F32(scales)));
+                all.extend(dequantize::<Bf16>(&plan, &codes, Scales::F32(scales)));
+            }
+            all.extend(dequantize::<f32>(&byte, &codes, Scales::E8M0(&bytes)));
+            all.extend(dequantize::<F16>(&byte, &codes, Scales::E8M0(&bytes)));
+            all.extend(dequantize::<Bf16>(&byte, &codes, Scales::E8M0(&bytes)));
+            all
+        });
+    }
+}
+
+fn dequantize<T: Wide>(plan: &Plan, codes: &[u8], scales: Scales<'_>) -> Vec<u8> {
+    let mut target = vec![T::default(); ROWS * COLS];
+    let codes = Matrix::new(codes, ROWS, COLS).unwrap();
+    let matrix = MatrixMut::new(&mut target, ROWS, COLS).unwrap();
+    plan.recipe().dequantize(codes, scales, matrix).unwrap();
+    target.iter().flat_map(|x| x.bits().to_le_bytes()).collect()
+}
+
+#[test]
+fn measures_do_not_depend_on_the_environment() {
+    let wide = source::<f32>(ROWS * COLS, 5);
+    let half = source::<F16>(ROWS * COLS, 6);
+    let back = source::<f32>(ROWS * COLS, 7);
+    check("measure", &|| {
+        let back = Matrix::new(&back, ROWS, COLS).unwrap();
+        let of_wide = measure(Matrix::new(&wide, ROWS, COLS).unwrap(), back).unwrap();
+        let of_half = measure(Matrix::new(&half, ROWS, COLS).unwrap(), back).unwrap();
+        let merged = of_wide.merge(of_half);
+        let mut bytes = Vec::new();
+        for m in [of_wide, of_half, merged] {
+            bytes.extend(m.count.to_le_bytes());
+            let ratio = m.signal_to_noise();
+            for x in [
+                m.signal,
+                m.noise,
+                m.absolute,
+                m.max_absolute,
+                m.max_relative,
+                ratio,
+            ] {
+                bytes.extend(x.to_bits().to_le_bytes());
+            }
+        }
+        bytes
+    });
+}

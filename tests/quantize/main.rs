@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The quantizer against a naive model: one element at a time, one block at a time.
+//!
+//! `model` knows the rules as the documentation states them, in exact arithmetic, and shares no
+//! code with `src/scale`, `src/kernel` or `src/stats`; the code of an exact value comes from the
+//! scalar reference, which has an oracle of its own.
+
+mod arguments;
+mod data;
+mod dequantize;
+#[cfg(target_arch = "x86_64")]
+mod environment;
+mod measure;
+mod model;
+mod rules;
+mod shapes;
+mod special;
