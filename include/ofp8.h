@@ -43,6 +43,11 @@
 #define OFP8_SCALING_E8M0 2
 
 /**
+ * Scales are bytes of the format block_scale, under one f32 for the tensor (NVFP4).
+ */
+#define OFP8_SCALING_TWO_LEVEL 3
+
+/**
  * q = max / amax, elements x * q, stored 1 / q.
  */
 #define OFP8_CONVENTION_TRANSFORMER_ENGINE 0
@@ -78,6 +83,16 @@
 #define OFP8_EXPONENT_EVEN 3
 
 /**
+ * The nearest to amax / max, half-way up; about half of all blocks saturate.
+ */
+#define OFP8_EXPONENT_NEAREST 4
+
+/**
+ * Of round-up's and the one below it, that with the smaller squared error over the block.
+ */
+#define OFP8_EXPONENT_LEAST_ERROR 5
+
+/**
  * A block with an infinity or a NaN: scale NaN, elements NaN.
  */
 #define OFP8_SPECIAL_POISON 0
@@ -91,6 +106,16 @@
  * It gets the largest scale.
  */
 #define OFP8_SPECIAL_CLAMP 2
+
+/**
+ * ofp8_quantize_given: the scales are what elements are multiplied by.
+ */
+#define OFP8_GIVEN_QUANTIZE_SCALE 0
+
+/**
+ * ofp8_quantize_given: the scales are what decoded elements are multiplied by.
+ */
+#define OFP8_GIVEN_DEQUANTIZE_SCALE 1
 
 /**
  * Row by row, without padding: what ofp8_quantize writes.
@@ -357,10 +382,29 @@ typedef struct ofp8_recipe {
      * Rounding, saturation and NaN handling of the elements.
      */
     struct ofp8_cast cast;
+    /**
+     * The format of the blocks' scales under OFP8_SCALING_TWO_LEVEL (OFP8_UE4M3,
+     * OFP8_UE5M3); 0 for the other scalings.
+     */
+    uint32_t block_scale;
+    /**
+     * 1 if tensor_amax is the amax of the tensor of which this matrix is a part; 0 if it is
+     * to be that of the matrix. Only OFP8_SCALING_TWO_LEVEL looks at it.
+     */
+    uint32_t has_tensor_amax;
+    /**
+     * The amax of the tensor, as ofp8_amax writes it.
+     */
+    uint32_t tensor_amax;
+    /**
+     * Must be 0.
+     */
+    uint32_t reserved;
 } ofp8_recipe;
 
 /**
- * The shape of a call: a row-major matrix of wide values and one of codes.
+ * The shape of a call: a row-major matrix of wide values and one of codes; or a batch of them;
+ * or a shard of them. What is not needed stays zero.
  */
 typedef struct ofp8_shape {
     /**
@@ -388,9 +432,30 @@ typedef struct ofp8_shape {
      */
     uint32_t wide_type;
     /**
-     * Must be 0.
+     * 1 if the buffers hold a shard: the elements shard_first to shard_first + shard_len - 1
+     * of one matrix without gaps, which may begin and end in the middle of a row or a block.
      */
-    uint32_t reserved;
+    uint32_t is_shard;
+    /**
+     * The first element of the shard.
+     */
+    size_t shard_first;
+    /**
+     * Elements of the shard.
+     */
+    size_t shard_len;
+    /**
+     * Matrices of this shape, one after another; 0 means 1.
+     */
+    size_t batch_count;
+    /**
+     * Elements between the beginnings of two matrices of wide values; 0 means rows * stride.
+     */
+    size_t batch_stride;
+    /**
+     * Bytes between the beginnings of two matrices of codes; 0 means rows * code_stride.
+     */
+    size_t code_batch_stride;
 } ofp8_shape;
 
 /**
@@ -434,9 +499,63 @@ typedef struct ofp8_stats {
 } ofp8_stats;
 
 /**
+ * The arguments of ofp8_quantize, for a list of calls. What is not needed stays zero.
+ */
+typedef struct ofp8_quantize_call {
+    /**
+     * sizeof(ofp8_quantize_call).
+     */
+    size_t struct_size;
+    /**
+     * How the matrix is quantized.
+     */
+    const struct ofp8_recipe *recipe;
+    /**
+     * Its shape.
+     */
+    const struct ofp8_shape *shape;
+    /**
+     * Random bits of a stochastic rounding, or null.
+     */
+    const struct ofp8_philox *random;
+    /**
+     * The wide values.
+     */
+    const void *source;
+    /**
+     * The amax of each block, or null.
+     */
+    const uint32_t *amax;
+    /**
+     * The codes, one a byte.
+     */
+    uint8_t *codes;
+    /**
+     * The scales of the blocks.
+     */
+    void *scales;
+    /**
+     * Their number.
+     */
+    size_t scale_count;
+    /**
+     * The scale of each tensor under two levels, else null.
+     */
+    float *tensor_scale;
+    /**
+     * What was seen, or null.
+     */
+    struct ofp8_stats *stats;
+} ofp8_quantize_call;
+
+/**
  * The first element that is an infinity or a NaN.
  */
 typedef struct ofp8_not_finite {
+    /**
+     * The matrix of the batch that it is in.
+     */
+    size_t batch;
     /**
      * Its row.
      */
@@ -810,32 +929,37 @@ ofp8_status ofp8_scale_grid(const struct ofp8_recipe *recipe,
 
 /**
  * Writes the scale of a block with this amax (the integer that ofp8_amax writes): the
- * dequantizing multiplier, and the E8M0 byte of a power-of-two scale. Either pointer may be
- * null if the result is not wanted; for f32 scaling e8m0 must be null.
+ * dequantizing multiplier, and the byte that is stored (E8M0 for a power-of-two scale, the
+ * format block_scale under two levels, where the tensor's amax is the recipe's or this one).
+ * Either pointer may be null if the result is not wanted; for f32 scaling code must be null.
  *
  * An amax that is infinite or NaN gives what the recipe's special says; under
  * OFP8_SPECIAL_IGNORE, where the finite amax is not known here, the scale is NaN.
  *
- * Statuses: those of a recipe; OFP8_MISALIGNED; OFP8_SCALE for an E8M0 byte of an f32
+ * Statuses: those of a recipe; OFP8_MISALIGNED; OFP8_SCALE for the byte of an f32
  * scale.
  *
  * The caller guarantees:
- * recipe as in ofp8_scale_grid; dequantize_scale and e8m0 are null or point to memory
+ * recipe as in ofp8_scale_grid; dequantize_scale and code are null or point to memory
  * for the results.
  */
 ofp8_status ofp8_scale_from_amax(const struct ofp8_recipe *recipe,
                                  uint32_t amax,
                                  float *dequantize_scale,
-                                 uint8_t *e8m0);
+                                 uint8_t *code);
 
 /**
  * Quantizes a matrix: codes (one a byte), one scale a block, and what was seen.
  *
- * scales holds scale_count f32 or, for OFP8_SCALING_E8M0, bytes: exactly as many as
- * ofp8_scale_grid says, row-major. amax is null, or holds the amax of each block computed
- * before, perhaps over more data than this (other ranks'); then the blocks are not searched.
- * random is read for a stochastic rounding only and may be null otherwise: the number of an
- * element is first_index + row * cols + col. stats may be null.
+ * scales holds scale_count f32 or, for OFP8_SCALING_E8M0 and OFP8_SCALING_TWO_LEVEL,
+ * bytes: exactly as many as ofp8_scale_grid says (times the batch), row-major. tensor_scale
+ * receives one f32 a matrix under two levels and must be null otherwise.
+ *
+ * amax is null, or holds the amax of each block computed before, perhaps over more data than
+ * this (other ranks', the rest of a matrix of which this is a shard); then the blocks are not
+ * searched. random is read for a stochastic rounding only and may be null otherwise: the
+ * number of an element is first_index + (batch * rows + row) * cols + col. stats may be
+ * null.
  *
  * Statuses: those of a recipe (OFP8_STRUCT_SIZE, OFP8_UNKNOWN_FORMAT,
  * OFP8_UNKNOWN_POLICY, OFP8_RECIPE), OFP8_UNKNOWN_TYPE, OFP8_NULL_POINTER,
@@ -854,12 +978,53 @@ ofp8_status ofp8_quantize(const struct ofp8_recipe *recipe,
                           uint8_t *codes,
                           void *scales,
                           size_t scale_count,
+                          float *tensor_scale,
                           struct ofp8_stats *stats);
+
+/**
+ * Quantizes count matrices of different shapes: experts, the tensors of an optimizer. All
+ * calls are checked before the first is carried out, each as ofp8_quantize would; where one is
+ * refused, its number is written to failed (which may be null) and nothing else anywhere.
+ *
+ * Statuses: as ofp8_quantize.
+ *
+ * The caller guarantees:
+ * As ofp8_quantize, for each call; buffers of different calls do not overlap where one of them
+ * is written. failed is null or points to memory for the result.
+ */
+ofp8_status ofp8_quantize_list(const struct ofp8_quantize_call *calls,
+                               size_t count,
+                               size_t *failed);
+
+/**
+ * Quantizes with scales that were computed elsewhere: by delayed scaling, for a static
+ * checkpoint, by another rank. which says which way round they are:
+ * OFP8_GIVEN_QUANTIZE_SCALE (f32 kinds only: what elements are multiplied by) or
+ * OFP8_GIVEN_DEQUANTIZE_SCALE (as ofp8_quantize stores them). Infinities and NaN are stored
+ * as the cast says; no block is poisoned. stats holds the amax.
+ *
+ * Statuses: as ofp8_quantize; OFP8_SCALE where a scale is not positive and finite (a block's
+ * under two levels may be zero) or not one that the recipe could have made.
+ *
+ * The caller guarantees:
+ * As ofp8_quantize.
+ */
+ofp8_status ofp8_quantize_given(const struct ofp8_recipe *recipe,
+                                const struct ofp8_shape *shape,
+                                const struct ofp8_philox *random,
+                                const void *source,
+                                uint32_t which,
+                                const void *scales,
+                                size_t scale_count,
+                                const float *tensor_scale,
+                                uint8_t *codes,
+                                struct ofp8_stats *stats);
 
 /**
  * Writes the amax of each block (as ofp8_amax writes it), row-major over the grid: what ranks
  * merge (ofp8_merge_amax, or MPI_MAX on MPI_UINT32_T) before they pass it to
- * ofp8_quantize. Under OFP8_SPECIAL_IGNORE, of the finite elements.
+ * ofp8_quantize. Under OFP8_SPECIAL_IGNORE, of the finite elements; of a shard, of the
+ * elements that are there.
  *
  * Statuses: those of a recipe; OFP8_UNKNOWN_TYPE, OFP8_NULL_POINTER, OFP8_MISALIGNED,
  * OFP8_OVERLAP, OFP8_SHAPE, OFP8_LENGTH (of the amaxes).
@@ -874,8 +1039,9 @@ ofp8_status ofp8_amax_blocks(const struct ofp8_recipe *recipe,
                              size_t amax_count);
 
 /**
- * Multiplies every code by the scale of its block: one f32 product, rounded once more to
- * nearest-even for f16 and bf16 targets. shape says the type and stride of the target.
+ * Multiplies every code by the scale of its block: one f32 product (under two levels after the
+ * product of the two scales), rounded once more to nearest-even for f16 and bf16 targets.
+ * shape says the type and strides of the target.
  *
  * Statuses: as ofp8_quantize.
  *
@@ -887,11 +1053,12 @@ ofp8_status ofp8_dequantize(const struct ofp8_recipe *recipe,
                             const uint8_t *codes,
                             const void *scales,
                             size_t scale_count,
+                            const float *tensor_scale,
                             void *target);
 
 /**
- * Looks for infinities and NaN before anything is quantized: writes the first in row-major
- * order, or that there is none.
+ * Looks for infinities and NaN before anything is quantized: writes the first, matrix by matrix
+ * in row-major order, or that there is none.
  *
  * Statuses: OFP8_STRUCT_SIZE, OFP8_UNKNOWN_TYPE, OFP8_NULL_POINTER, OFP8_MISALIGNED,
  * OFP8_OVERLAP, OFP8_SHAPE.
@@ -904,14 +1071,15 @@ ofp8_status ofp8_validate(const struct ofp8_shape *shape,
                           struct ofp8_not_finite *first);
 
 /**
- * Compares a matrix with what was stored of it, dequantized to f32 (rows dequantized_stride
- * elements apart, 0 for cols). The order of the sums is fixed: see the Rust documentation of
- * Measure.
+ * Compares a matrix with what was stored of it, dequantized to f32: rows dequantized_stride
+ * elements apart (0 for cols), matrices of a batch without gaps between them. The order of the
+ * sums is fixed: see the Rust documentation of Measure.
  *
  * Statuses: as ofp8_validate.
  *
  * The caller guarantees:
- * As ofp8_quantize; dequantized points to as many values as the matrix spans.
+ * As ofp8_quantize; dequantized points to as many values as the shape spans with that
+ * stride.
  */
 ofp8_status ofp8_measure(const struct ofp8_shape *shape,
                          const void *source,

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Row-major matrices over slices, with a stride: the shape in which tensors come.
+//!
+//! A *shard* is a run of the elements of a larger matrix, which may begin and end in the middle
+//! of a row (sharded master weights). It has the shape of the whole; the elements that are not
+//! there are passed over.
 
 use core::ops::Range;
 
@@ -28,6 +32,36 @@ fn check(len: usize, rows: usize, cols: usize, stride: usize) -> Result<(), Erro
     }
 }
 
+/// Whether a run of `len` elements from element `first` on lies in a matrix of that shape.
+fn check_shard(len: usize, rows: usize, cols: usize, first: usize) -> Result<(), Error> {
+    let elements = rows.checked_mul(cols).ok_or(Error::Shape)?;
+    match first.checked_add(len) {
+        Some(end) if end <= elements => Ok(()),
+        _ => Err(Error::Length),
+    }
+}
+
+/// The elements of a matrix that are there: all, or those of a shard. (`Range` is not `Copy`.)
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct There {
+    start: usize,
+    end: usize,
+}
+
+const ALL: There = There {
+    start: 0,
+    end: usize::MAX,
+};
+
+/// The part of the columns `from..to` of the row that begins at element `begin` which lies in
+/// `there`: as places in what is there, and the column of the first of them.
+#[inline]
+fn present(begin: usize, from: usize, to: usize, there: There) -> (Range<usize>, usize) {
+    let start = (begin + from).max(there.start);
+    let end = (begin + to).min(there.end).max(start);
+    (start - there.start..end - there.start, start - begin)
+}
+
 /// A matrix to read: `rows` rows of `cols` elements, each row `stride` elements after the one
 /// before.
 #[derive(Debug)]
@@ -36,6 +70,8 @@ pub struct Matrix<'a, T> {
     rows: usize,
     cols: usize,
     stride: usize,
+    /// The elements that are there: all, or those of a shard.
+    there: There,
 }
 
 impl<T> Clone for Matrix<'_, T> {
@@ -66,6 +102,28 @@ impl<'a, T> Matrix<'a, T> {
             rows,
             cols,
             stride,
+            there: ALL,
+        })
+    }
+
+    /// Elements `first..first + data.len()` of a matrix without gaps between rows.
+    /// [`Error::Length`] where the matrix has no such elements.
+    pub fn shard(
+        data: &'a [T],
+        rows: usize,
+        cols: usize,
+        first: usize,
+    ) -> Result<Matrix<'a, T>, Error> {
+        check_shard(data.len(), rows, cols, first)?;
+        Ok(Matrix {
+            there: There {
+                start: first,
+                end: first + data.len(),
+            },
+            data,
+            rows,
+            cols,
+            stride: cols,
         })
     }
 
@@ -90,12 +148,23 @@ impl<'a, T> Matrix<'a, T> {
         if self.cols == 0 { 0..0 } else { 0..self.rows }
     }
 
-    /// Part of a row: the elements of row `row` in columns `from..to`; empty where there is no
-    /// such part (the library asks for none; a panic would have to be linked into firmware).
+    /// Whether the same elements of the same shape are there in both.
+    pub(crate) fn is_like<U>(&self, other: &MatrixMut<'_, U>) -> bool {
+        (self.rows, self.cols) == (other.rows, other.cols) && self.there == other.there
+    }
+
+    /// The first column of [`Matrix::segment`].
+    #[inline]
+    pub(crate) fn first_column(&self, row: usize, from: usize, to: usize) -> usize {
+        present(row * self.stride, from, to, self.there).1
+    }
+
+    /// Part of a row: the elements of row `row` in columns `from..to`, so far as they are there;
+    /// empty where there is no such part (a panic would have to be linked into firmware).
     #[inline]
     pub(crate) fn segment(&self, row: usize, from: usize, to: usize) -> &'a [T] {
-        let begin = row * self.stride;
-        self.data.get(begin + from..begin + to).unwrap_or_default()
+        let (places, _) = present(row * self.stride, from, to, self.there);
+        self.data.get(places).unwrap_or_default()
     }
 }
 
@@ -106,6 +175,8 @@ pub struct MatrixMut<'a, T> {
     rows: usize,
     cols: usize,
     stride: usize,
+    /// The elements that are there: all, or those of a shard.
+    there: There,
 }
 
 impl<'a, T> MatrixMut<'a, T> {
@@ -127,6 +198,28 @@ impl<'a, T> MatrixMut<'a, T> {
             rows,
             cols,
             stride,
+            there: ALL,
+        })
+    }
+
+    /// Elements `first..first + data.len()` of a matrix without gaps between rows.
+    /// [`Error::Length`] where the matrix has no such elements.
+    pub fn shard(
+        data: &'a mut [T],
+        rows: usize,
+        cols: usize,
+        first: usize,
+    ) -> Result<MatrixMut<'a, T>, Error> {
+        check_shard(data.len(), rows, cols, first)?;
+        Ok(MatrixMut {
+            there: There {
+                start: first,
+                end: first + data.len(),
+            },
+            data,
+            rows,
+            cols,
+            stride: cols,
         })
     }
 
@@ -148,9 +241,7 @@ impl<'a, T> MatrixMut<'a, T> {
     /// Part of a row, as [`Matrix::segment`].
     #[inline]
     pub(crate) fn segment(&mut self, row: usize, from: usize, to: usize) -> &mut [T] {
-        let begin = row * self.stride;
-        self.data
-            .get_mut(begin + from..begin + to)
-            .unwrap_or_default()
+        let (places, _) = present(row * self.stride, from, to, self.there);
+        self.data.get_mut(places).unwrap_or_default()
     }
 }

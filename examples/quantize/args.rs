@@ -181,7 +181,7 @@ impl Args {
                 ScaleFormat::Pow2 => Scaling::PowerOfTwo(ExponentRule::RoundUp),
                 ScaleFormat::E8m0 => Scaling::E8M0(ExponentRule::RoundUp),
             })
-            .with_element(self.format.format())
+            .and_then(|recipe| recipe.with_element(self.format.format()))
             .map_err(|error| error.to_string())?;
         Ok(Settings {
             recipe_name: self.recipe,

@@ -244,6 +244,7 @@ impl BandScales {
         match recipe.scaling() {
             Scaling::F32(_) | Scaling::PowerOfTwo(_) => BandScales::F32(vec![0.0; blocks]),
             Scaling::E8M0(_) => BandScales::E8M0(vec![0; blocks]),
+            Scaling::TwoLevel(_) => unreachable!("not a recipe of the command line"),
         }
     }
 

@@ -137,7 +137,7 @@ static void casts(void)
         recipe.cast = *one;
         REFUSED(OFP8_UNKNOWN_POLICY,
                 ofp8_quantize(&recipe, &shape, NULL, world.source, NULL, world.codes,
-                              world.scales, BLOCKS, &world.stats));
+                              world.scales, BLOCKS, NULL, &world.stats));
     }
 }
 
@@ -224,10 +224,10 @@ static ofp8_status call_with_recipe(int which, const ofp8_recipe *one)
     case 2:
         return ofp8_amax_blocks(one, &shape, world.source, world.amax, BLOCKS);
     case 3:
-        return ofp8_dequantize(one, &shape, world.codes, world.scales, BLOCKS, world.target);
+        return ofp8_dequantize(one, &shape, world.codes, world.scales, BLOCKS, NULL, world.target);
     default:
         return ofp8_quantize(one, &shape, NULL, world.source, NULL, world.codes, world.scales,
-                             BLOCKS, &world.stats);
+                             BLOCKS, NULL, &world.stats);
     }
 }
 
@@ -256,10 +256,21 @@ static void recipes(void)
         REFUSED(OFP8_UNKNOWN_FORMAT, call_with_recipe(which, &recipe));
         recipe.element = OFP8_E8M0;
         REFUSED(OFP8_RECIPE, call_with_recipe(which, &recipe));
-        recipe.scaling = 3;
+        recipe.scaling = 4;
         REFUSED(OFP8_UNKNOWN_POLICY, call_with_recipe(which, &recipe));
-        recipe.exponent_rule = 4;
+        recipe.exponent_rule = 6;
         REFUSED(OFP8_UNKNOWN_POLICY, call_with_recipe(which, &recipe));
+        recipe.reserved = 1;
+        REFUSED(OFP8_STRUCT_SIZE, call_with_recipe(which, &recipe));
+        recipe.has_tensor_amax = 2;
+        REFUSED(OFP8_UNKNOWN_POLICY, call_with_recipe(which, &recipe));
+        recipe.block_scale = OFP8_UE4M3; /* of no two-level recipe */
+        REFUSED(OFP8_RECIPE, call_with_recipe(which, &recipe));
+        recipe.scaling = OFP8_SCALING_TWO_LEVEL;
+        REFUSED(OFP8_UNKNOWN_FORMAT, call_with_recipe(which, &recipe));
+        recipe.scaling = OFP8_SCALING_TWO_LEVEL;
+        recipe.block_scale = OFP8_E4M3; /* signed */
+        REFUSED(OFP8_RECIPE, call_with_recipe(which, &recipe));
         recipe.convention = 1;
         REFUSED(OFP8_RECIPE, call_with_recipe(which, &recipe));
         recipe.scaling = OFP8_SCALING_F32;
@@ -301,10 +312,10 @@ static ofp8_status call_with_shape(int which, const ofp8_shape *one)
     case 2:
         return ofp8_amax_blocks(&recipe, one, world.source, world.amax, BLOCKS);
     case 3:
-        return ofp8_dequantize(&recipe, one, world.codes, world.scales, BLOCKS, world.target);
+        return ofp8_dequantize(&recipe, one, world.codes, world.scales, BLOCKS, NULL, world.target);
     default:
         return ofp8_quantize(&recipe, one, NULL, world.source, NULL, world.codes, world.scales,
-                             BLOCKS, &world.stats);
+                             BLOCKS, NULL, &world.stats);
     }
 }
 
@@ -316,8 +327,28 @@ static void shapes(void)
         REFUSED(OFP8_MISALIGNED, call_with_shape(which, (ofp8_shape *)odd(&shape)));
         shape.struct_size = 1;
         REFUSED(OFP8_STRUCT_SIZE, call_with_shape(which, &shape));
-        shape.reserved = 1;
-        REFUSED(OFP8_STRUCT_SIZE, call_with_shape(which, &shape));
+        shape.is_shard = 2;
+        REFUSED(OFP8_SHAPE, call_with_shape(which, &shape));
+        shape.shard_len = 1; /* of no shard */
+        REFUSED(OFP8_SHAPE, call_with_shape(which, &shape));
+        shape.is_shard = 1;
+        shape.shard_len = COUNT + 1;
+        REFUSED(OFP8_SHAPE, call_with_shape(which, &shape));
+        shape.is_shard = 1;
+        shape.shard_first = (size_t)-1;
+        shape.shard_len = 2;
+        REFUSED(OFP8_SHAPE, call_with_shape(which, &shape));
+        shape.is_shard = 1;
+        shape.stride = COLS + 1;
+        REFUSED(OFP8_SHAPE, call_with_shape(which, &shape));
+        shape.is_shard = 1;
+        shape.batch_count = 2;
+        REFUSED(OFP8_SHAPE, call_with_shape(which, &shape));
+        shape.batch_count = 2;
+        shape.batch_stride = COUNT - 1;
+        REFUSED(OFP8_SHAPE, call_with_shape(which, &shape));
+        shape.batch_count = huge;
+        REFUSED(OFP8_SHAPE, call_with_shape(which, &shape));
         shape.wide_type = 0;
         REFUSED(OFP8_UNKNOWN_TYPE, call_with_shape(which, &shape));
         shape.wide_type = OFP8_F64;
@@ -381,56 +412,56 @@ static void matrices(void)
             ofp8_amax_blocks(&recipe, &shape, source, (uint32_t *)(void *)source, BLOCKS));
     REFUSED(OFP8_LENGTH, ofp8_amax_blocks(&recipe, &shape, source, amax, BLOCKS - 1));
 
-    REFUSED(OFP8_NULL_POINTER, ofp8_dequantize(&recipe, &shape, NULL, scales, BLOCKS, target));
-    REFUSED(OFP8_NULL_POINTER, ofp8_dequantize(&recipe, &shape, codes, NULL, BLOCKS, target));
-    REFUSED(OFP8_NULL_POINTER, ofp8_dequantize(&recipe, &shape, codes, scales, BLOCKS, NULL));
+    REFUSED(OFP8_NULL_POINTER, ofp8_dequantize(&recipe, &shape, NULL, scales, BLOCKS, NULL, target));
+    REFUSED(OFP8_NULL_POINTER, ofp8_dequantize(&recipe, &shape, codes, NULL, BLOCKS, NULL, target));
+    REFUSED(OFP8_NULL_POINTER, ofp8_dequantize(&recipe, &shape, codes, scales, BLOCKS, NULL, NULL));
     REFUSED(OFP8_MISALIGNED,
-            ofp8_dequantize(&recipe, &shape, codes, scales, BLOCKS, odd(target)));
-    REFUSED(OFP8_OVERLAP, ofp8_dequantize(&recipe, &shape, (uint8_t *)target, scales, BLOCKS,
+            ofp8_dequantize(&recipe, &shape, codes, scales, BLOCKS, NULL, odd(target)));
+    REFUSED(OFP8_OVERLAP, ofp8_dequantize(&recipe, &shape, (uint8_t *)target, scales, BLOCKS, NULL,
                                           target));
-    REFUSED(OFP8_OVERLAP, ofp8_dequantize(&recipe, &shape, codes, target, BLOCKS, target));
-    REFUSED(OFP8_LENGTH, ofp8_dequantize(&recipe, &shape, codes, scales, BLOCKS + 1, target));
+    REFUSED(OFP8_OVERLAP, ofp8_dequantize(&recipe, &shape, codes, target, BLOCKS, NULL, target));
+    REFUSED(OFP8_LENGTH, ofp8_dequantize(&recipe, &shape, codes, scales, BLOCKS + 1, NULL, target));
 
     REFUSED(OFP8_NULL_POINTER,
-            ofp8_quantize(&recipe, &shape, NULL, NULL, NULL, codes, scales, BLOCKS, stats));
+            ofp8_quantize(&recipe, &shape, NULL, NULL, NULL, codes, scales, BLOCKS, NULL, stats));
     REFUSED(OFP8_NULL_POINTER,
-            ofp8_quantize(&recipe, &shape, NULL, source, NULL, NULL, scales, BLOCKS, stats));
+            ofp8_quantize(&recipe, &shape, NULL, source, NULL, NULL, scales, BLOCKS, NULL, stats));
     REFUSED(OFP8_NULL_POINTER,
-            ofp8_quantize(&recipe, &shape, NULL, source, NULL, codes, NULL, BLOCKS, stats));
+            ofp8_quantize(&recipe, &shape, NULL, source, NULL, codes, NULL, BLOCKS, NULL, stats));
     REFUSED(OFP8_MISALIGNED,
-            ofp8_quantize(&recipe, &shape, NULL, odd(source), NULL, codes, scales, BLOCKS, stats));
+            ofp8_quantize(&recipe, &shape, NULL, odd(source), NULL, codes, scales, BLOCKS, NULL, stats));
     REFUSED(OFP8_MISALIGNED, ofp8_quantize(&recipe, &shape, NULL, source, (uint32_t *)odd(amax),
-                                           codes, scales, BLOCKS, stats));
+                                           codes, scales, BLOCKS, NULL, stats));
     REFUSED(OFP8_MISALIGNED, ofp8_quantize(&recipe, &shape, NULL, source, NULL, codes, scales,
-                                           BLOCKS, (ofp8_stats *)odd(stats)));
+                                           BLOCKS, NULL, (ofp8_stats *)odd(stats)));
     REFUSED(OFP8_MISALIGNED,
             ofp8_quantize(&recipe, &shape, (ofp8_philox *)odd(&philox), source, NULL, codes,
-                          scales, BLOCKS, stats));
+                          scales, BLOCKS, NULL, stats));
     REFUSED(OFP8_OVERLAP, ofp8_quantize(&recipe, &shape, NULL, source, NULL, (uint8_t *)source,
-                                        scales, BLOCKS, stats));
+                                        scales, BLOCKS, NULL, stats));
     REFUSED(OFP8_OVERLAP,
-            ofp8_quantize(&recipe, &shape, NULL, source, NULL, codes, source, BLOCKS, stats));
+            ofp8_quantize(&recipe, &shape, NULL, source, NULL, codes, source, BLOCKS, NULL, stats));
     REFUSED(OFP8_OVERLAP,
-            ofp8_quantize(&recipe, &shape, NULL, source, NULL, codes, codes, BLOCKS, stats));
-    REFUSED(OFP8_OVERLAP, ofp8_quantize(&recipe, &shape, NULL, source, NULL, codes, scales, BLOCKS,
+            ofp8_quantize(&recipe, &shape, NULL, source, NULL, codes, codes, BLOCKS, NULL, stats));
+    REFUSED(OFP8_OVERLAP, ofp8_quantize(&recipe, &shape, NULL, source, NULL, codes, scales, BLOCKS, NULL,
                                         (ofp8_stats *)(void *)source));
     REFUSED(OFP8_OVERLAP,
-            ofp8_quantize(&recipe, &shape, NULL, source, amax, codes, amax, BLOCKS, stats));
+            ofp8_quantize(&recipe, &shape, NULL, source, amax, codes, amax, BLOCKS, NULL, stats));
     REFUSED(OFP8_LENGTH,
-            ofp8_quantize(&recipe, &shape, NULL, source, NULL, codes, scales, BLOCKS - 1, stats));
+            ofp8_quantize(&recipe, &shape, NULL, source, NULL, codes, scales, BLOCKS - 1, NULL, stats));
     recipe.cast = stochastic;
     REFUSED(OFP8_RANDOM_BITS,
-            ofp8_quantize(&recipe, &shape, NULL, source, NULL, codes, scales, BLOCKS, stats));
+            ofp8_quantize(&recipe, &shape, NULL, source, NULL, codes, scales, BLOCKS, NULL, stats));
     /* f32 scales in a buffer that is aligned for bytes only. */
     recipe.scaling = OFP8_SCALING_F32;
     REFUSED(OFP8_MISALIGNED, ofp8_quantize(&recipe, &shape, NULL, source, NULL, codes,
-                                           odd(world.f32_scales), BLOCKS, stats));
+                                           odd(world.f32_scales), BLOCKS, NULL, stats));
     /* The pattern in amax is a NaN: without a finite amax, ignoring has nothing to go by. */
     memset(world.amax, 0xFF, sizeof world.amax);
     memcpy(&before, &world, sizeof world);
     recipe.special = OFP8_SPECIAL_IGNORE;
     REFUSED(OFP8_NOT_FINITE,
-            ofp8_quantize(&recipe, &shape, NULL, source, amax, codes, scales, BLOCKS, stats));
+            ofp8_quantize(&recipe, &shape, NULL, source, amax, codes, scales, BLOCKS, NULL, stats));
 }
 
 /* What looks odd and is allowed: empty calls with null pointers, larger structures of zeros. */
@@ -444,8 +475,8 @@ static void allowed(void)
     CHECK(ofp8_decode(OFP8_E4M3, NULL, 0, OFP8_F32, NULL) == OFP8_OK);
     CHECK(ofp8_amax(OFP8_F32, NULL, 0, &world.amax[0]) == OFP8_OK && world.amax[0] == 0);
     shape.rows = 0;
-    CHECK(ofp8_quantize(&recipe, &shape, NULL, NULL, NULL, NULL, NULL, 0, NULL) == OFP8_OK);
-    CHECK(ofp8_dequantize(&recipe, &shape, NULL, NULL, 0, NULL) == OFP8_OK);
+    CHECK(ofp8_quantize(&recipe, &shape, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL) == OFP8_OK);
+    CHECK(ofp8_dequantize(&recipe, &shape, NULL, NULL, 0, NULL, NULL) == OFP8_OK);
     reset();
     memset(&larger, 0, sizeof larger);
     larger.known = recipe;

@@ -166,7 +166,7 @@ static void quantizer(void)
     source[5] = 0.0f;
     CHECK(ofp8_scale_grid(&recipe, ROWS, COLS, &down, &across) == OFP8_OK);
     CHECK(down == 3 && across == 3);
-    CHECK(ofp8_quantize(&recipe, &shape, NULL, source, NULL, codes, scales, BLOCKS, &stats)
+    CHECK(ofp8_quantize(&recipe, &shape, NULL, source, NULL, codes, scales, BLOCKS, NULL, &stats)
           == OFP8_OK);
     CHECK(stats.count == ROWS * COLS && stats.saturated == 0 && stats.nan == 0);
     CHECK(stats.zero >= 1 && ofp8_amax_to_f32(stats.amax) < 7.0f);
@@ -181,13 +181,14 @@ static void quantizer(void)
         CHECK(ofp8_amax_to_f32(amax[i]) <= 448.0f * dequantize);
         CHECK(ofp8_amax_to_f32(amax[i]) > 224.0f * dequantize);
     }
-    CHECK(ofp8_quantize(&recipe, &shape, NULL, source, amax, again, scales_again, BLOCKS, NULL)
+    CHECK(ofp8_quantize(&recipe, &shape, NULL, source, amax, again, scales_again, BLOCKS, NULL,
+                        NULL)
           == OFP8_OK);
     CHECK(memcmp(codes, again, sizeof codes) == 0 && memcmp(scales, scales_again, BLOCKS) == 0);
 
     packed = shape;
     packed.stride = 0;
-    CHECK(ofp8_dequantize(&recipe, &packed, codes, scales, BLOCKS, back) == OFP8_OK);
+    CHECK(ofp8_dequantize(&recipe, &packed, codes, scales, BLOCKS, NULL, back) == OFP8_OK);
     for (int r = 0; r < ROWS; ++r) {
         for (int c = 0; c < COLS; ++c) {
             const float x = source[r * STRIDE + c], y = back[r * COLS + c];
@@ -202,7 +203,7 @@ static void quantizer(void)
     source[2 * STRIDE + 3] = (float)HUGE_VAL;
     CHECK(ofp8_validate(&shape, source, &first) == OFP8_OK);
     CHECK(first.found == 1 && first.row == 2 && first.col == 3 && isinf(first.value));
-    CHECK(ofp8_quantize(&recipe, &shape, NULL, source, NULL, codes, scales, BLOCKS, &stats)
+    CHECK(ofp8_quantize(&recipe, &shape, NULL, source, NULL, codes, scales, BLOCKS, NULL, &stats)
           == OFP8_OK);
     CHECK(stats.infinite == 1 && scales[6] == 0xFF && codes[2 * COLS] == 0x7F);
     CHECK(ofp8_merge_stats(&stats, &stats) == OFP8_OK && stats.infinite == 2);

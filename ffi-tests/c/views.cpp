@@ -52,7 +52,8 @@ Quantized quantize(const std::vector<float> &weights, std::size_t rows, std::siz
     require(ofp8_scale_grid(&recipe, rows, cols, &down, &across));
     Quantized result{std::vector<std::uint8_t>(rows * cols), std::vector<float>(down * across)};
     require(ofp8_quantize(&recipe, &shape, nullptr, weights.data(), nullptr, result.codes.data(),
-                          result.scales.data(), result.scales.size(), &result.stats));
+                          result.scales.data(), result.scales.size(), nullptr,
+                          &result.stats));
     return result;
 }
 
@@ -69,7 +70,7 @@ void round_trip()
     const auto recipe = weight_recipe();
     const auto shape = matrix(rows, cols);
     require(ofp8_dequantize(&recipe, &shape, quantized.codes.data(), quantized.scales.data(),
-                            quantized.scales.size(), back.data()));
+                            quantized.scales.size(), nullptr, back.data()));
     float worst = 0;
     for (std::size_t i = 0; i < weights.size(); ++i) {
         worst = std::max(worst, std::fabs(weights[i] - back[i]));

@@ -6,8 +6,8 @@
 use ofp8_ffi_tests::workspace;
 
 /// The files of the C ABI, in the order in which the header tells its story.
-const FILES: [&str; 7] = [
-    "status", "info", "scalar", "slice", "recipe", "quantize", "layout",
+const FILES: [&str; 9] = [
+    "status", "info", "scalar", "slice", "recipe", "shape", "quantize", "inspect", "layout",
 ];
 
 /// The header as cbindgen writes it, with rustdoc's section titles put as C documentation does.

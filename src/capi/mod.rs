@@ -12,18 +12,22 @@
 
 mod argument;
 mod info;
+mod inspect;
 mod layout;
 mod quantize;
 mod recipe;
 mod scalar;
+mod shape;
 mod slice;
 mod status;
 
 pub use info::*;
+pub use inspect::*;
 pub use layout::*;
 pub use quantize::*;
 pub use recipe::*;
 pub use scalar::*;
+pub use shape::*;
 pub use slice::*;
 pub use status::*;
 

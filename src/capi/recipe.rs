@@ -13,6 +13,8 @@ pub const OFP8_SCALING_F32: u32 = 0;
 pub const OFP8_SCALING_POWER_OF_TWO: u32 = 1;
 /// Scales are E8M0 bytes, applied exactly.
 pub const OFP8_SCALING_E8M0: u32 = 2;
+/// Scales are bytes of the format `block_scale`, under one f32 for the tensor (NVFP4).
+pub const OFP8_SCALING_TWO_LEVEL: u32 = 3;
 
 /// `q = max / amax`, elements `x * q`, stored `1 / q`.
 pub const OFP8_CONVENTION_TRANSFORMER_ENGINE: u32 = 0;
@@ -29,6 +31,10 @@ pub const OFP8_EXPONENT_FLOOR: u32 = 1;
 pub const OFP8_EXPONENT_CEIL: u32 = 2;
 /// As floor, of the amax rounded to the element's mantissa width, ties up.
 pub const OFP8_EXPONENT_EVEN: u32 = 3;
+/// The nearest to `amax / max`, half-way up; about half of all blocks saturate.
+pub const OFP8_EXPONENT_NEAREST: u32 = 4;
+/// Of round-up's and the one below it, that with the smaller squared error over the block.
+pub const OFP8_EXPONENT_LEAST_ERROR: u32 = 5;
 
 /// A block with an infinity or a NaN: scale NaN, elements NaN.
 pub const OFP8_SPECIAL_POISON: u32 = 0;
@@ -67,39 +73,53 @@ pub struct ofp8_recipe {
     pub amax_bound: f32,
     /// Rounding, saturation and NaN handling of the elements.
     pub cast: ofp8_cast,
+    /// The format of the blocks' scales under `OFP8_SCALING_TWO_LEVEL` (`OFP8_UE4M3`,
+    /// `OFP8_UE5M3`); 0 for the other scalings.
+    pub block_scale: u32,
+    /// 1 if `tensor_amax` is the amax of the tensor of which this matrix is a part; 0 if it is
+    /// to be that of the matrix. Only `OFP8_SCALING_TWO_LEVEL` looks at it.
+    pub has_tensor_amax: u32,
+    /// The amax of the tensor, as `ofp8_amax` writes it.
+    pub tensor_amax: u32,
+    /// Must be 0.
+    pub reserved: u32,
 }
 
 // SAFETY: repr(C), begins with its size as usize, integers and floats only; without padding on
 // 64-bit and 32-bit targets (a test of the header checks the offsets).
 unsafe impl Descriptor for ofp8_recipe {}
 
-/// The scaling of three numbers; the one that does not apply must be 0.
-fn scaling(scaling: u32, convention: u32, rule: u32) -> Result<Scaling, ofp8_status> {
+/// The scaling that a recipe describes; members that do not apply must be 0.
+fn scaling_of(given: &ofp8_recipe) -> Result<Scaling, ofp8_status> {
     const UNKNOWN: ofp8_status = ofp8_status::OFP8_UNKNOWN_POLICY;
-    if scaling == OFP8_SCALING_F32 {
-        let convention = match convention {
-            OFP8_CONVENTION_TRANSFORMER_ENGINE => Convention::TransformerEngine,
-            OFP8_CONVENTION_DEEPSEEK => Convention::DeepSeek,
-            OFP8_CONVENTION_DEEPGEMM => Convention::DeepGemm,
-            _ => return Err(UNKNOWN),
-        };
-        return if rule == 0 {
-            Ok(Scaling::F32(convention))
-        } else {
-            Err(ofp8_status::OFP8_RECIPE)
-        };
-    }
-    let rule = match rule {
+    let convention = match given.convention {
+        OFP8_CONVENTION_TRANSFORMER_ENGINE => Convention::TransformerEngine,
+        OFP8_CONVENTION_DEEPSEEK => Convention::DeepSeek,
+        OFP8_CONVENTION_DEEPGEMM => Convention::DeepGemm,
+        _ => return Err(UNKNOWN),
+    };
+    let rule = match given.exponent_rule {
         OFP8_EXPONENT_ROUND_UP => ExponentRule::RoundUp,
         OFP8_EXPONENT_FLOOR => ExponentRule::Floor,
         OFP8_EXPONENT_CEIL => ExponentRule::Ceil,
         OFP8_EXPONENT_EVEN => ExponentRule::Even,
+        OFP8_EXPONENT_NEAREST => ExponentRule::Nearest,
+        OFP8_EXPONENT_LEAST_ERROR => ExponentRule::LeastError,
         _ => return Err(UNKNOWN),
     };
-    match (scaling, convention) {
-        (OFP8_SCALING_POWER_OF_TWO, 0) => Ok(Scaling::PowerOfTwo(rule)),
-        (OFP8_SCALING_E8M0, 0) => Ok(Scaling::E8M0(rule)),
-        (OFP8_SCALING_POWER_OF_TWO | OFP8_SCALING_E8M0, _) => Err(ofp8_status::OFP8_RECIPE),
+    let zeros = (
+        given.convention == 0,
+        given.exponent_rule == 0,
+        given.block_scale == 0,
+    );
+    match (given.scaling, zeros) {
+        (OFP8_SCALING_F32, (_, true, true)) => Ok(Scaling::F32(convention)),
+        (OFP8_SCALING_POWER_OF_TWO, (true, _, true)) => Ok(Scaling::PowerOfTwo(rule)),
+        (OFP8_SCALING_E8M0, (true, _, true)) => Ok(Scaling::E8M0(rule)),
+        (OFP8_SCALING_TWO_LEVEL, (true, true, _)) => {
+            Ok(Scaling::TwoLevel(format_of(given.block_scale)?))
+        }
+        (OFP8_SCALING_F32..=OFP8_SCALING_TWO_LEVEL, _) => Err(ofp8_status::OFP8_RECIPE),
         _ => Err(UNKNOWN),
     }
 }
@@ -117,7 +137,7 @@ pub(super) unsafe fn recipe_of(pointer: *const ofp8_recipe) -> Result<Recipe, of
         OFP8_SPECIAL_CLAMP => Special::Clamp,
         _ => return Err(ofp8_status::OFP8_UNKNOWN_POLICY),
     };
-    let scaling = scaling(given.scaling, given.convention, given.exponent_rule)?;
+    let scaling = scaling_of(&given)?;
     let block = Block::new(given.block_rows, given.block_cols);
     let mut recipe = Recipe::new(format_of(given.element)?, block, scaling)?
         .with_cast(cast_of(&given.cast)?)
@@ -127,6 +147,14 @@ pub(super) unsafe fn recipe_of(pointer: *const ofp8_recipe) -> Result<Recipe, of
     // By its bits: the caller may have subnormals taken as zero.
     if given.amax_bound.abs().to_bits() != 0 {
         recipe = recipe.with_amax_bound(given.amax_bound)?;
+    }
+    if given.reserved != 0 {
+        return Err(ofp8_status::OFP8_STRUCT_SIZE);
+    }
+    match given.has_tensor_amax {
+        0 => {}
+        1 => recipe = recipe.with_tensor_amax(Amax::from_bits(given.tensor_amax)),
+        _ => return Err(ofp8_status::OFP8_UNKNOWN_POLICY),
     }
     Ok(recipe)
 }
@@ -165,29 +193,30 @@ pub unsafe extern "C" fn ofp8_scale_grid(
 }
 
 /// Writes the scale of a block with this amax (the integer that `ofp8_amax` writes): the
-/// dequantizing multiplier, and the E8M0 byte of a power-of-two scale. Either pointer may be
-/// null if the result is not wanted; for f32 scaling `e8m0` must be null.
+/// dequantizing multiplier, and the byte that is stored (E8M0 for a power-of-two scale, the
+/// format `block_scale` under two levels, where the tensor's amax is the recipe's or this one).
+/// Either pointer may be null if the result is not wanted; for f32 scaling `code` must be null.
 ///
 /// An amax that is infinite or NaN gives what the recipe's `special` says; under
 /// `OFP8_SPECIAL_IGNORE`, where the finite amax is not known here, the scale is NaN.
 ///
-/// Statuses: those of a recipe; `OFP8_MISALIGNED`; `OFP8_SCALE` for an E8M0 byte of an f32
+/// Statuses: those of a recipe; `OFP8_MISALIGNED`; `OFP8_SCALE` for the byte of an f32
 /// scale.
 ///
 /// # Safety
-/// `recipe` as in `ofp8_scale_grid`; `dequantize_scale` and `e8m0` are null or point to memory
+/// `recipe` as in `ofp8_scale_grid`; `dequantize_scale` and `code` are null or point to memory
 /// for the results.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ofp8_scale_from_amax(
     recipe: *const ofp8_recipe,
     amax: u32,
     dequantize_scale: *mut f32,
-    e8m0: *mut u8,
+    code: *mut u8,
 ) -> ofp8_status {
     let result = || {
         // SAFETY: this function's contract.
         let recipe = unsafe { recipe_of(recipe)? };
-        if !e8m0.is_null() && matches!(recipe.scaling(), Scaling::F32(_)) {
+        if !code.is_null() && matches!(recipe.scaling(), Scaling::F32(_)) {
             return Err(ofp8_status::OFP8_SCALE);
         }
         if !dequantize_scale.is_aligned() {
@@ -195,12 +224,12 @@ pub unsafe extern "C" fn ofp8_scale_from_amax(
         }
         let scale = recipe.scale(Amax::from_bits(amax));
         // SAFETY: this function's contract.
-        let (dequantize_scale, e8m0) = unsafe { (out(dequantize_scale), out(e8m0)) };
+        let (dequantize_scale, code) = unsafe { (out(dequantize_scale), out(code)) };
         if let Ok(place) = dequantize_scale {
             place.write(scale.dequantize);
         }
-        if let Ok(place) = e8m0 {
-            place.write(scale.e8m0());
+        if let Ok(place) = code {
+            place.write(scale.code);
         }
         Ok(())
     };

@@ -7,7 +7,8 @@
 use core::fmt;
 use core::ops::Range;
 
-use super::{BlockScale, Recipe, Scaling, Special};
+use super::rule::{self, TensorScale};
+use super::{BlockScale, ExponentRule, Kind, Recipe, Scaling, Special};
 use crate::error::Error;
 use crate::float::FitsF32;
 use crate::kernel::{self, Factor};
@@ -25,6 +26,13 @@ pub enum Scales<'a> {
     F32(&'a [f32]),
     /// E8M0 bytes.
     E8M0(&'a [u8]),
+    /// Bytes of the format that [`Scaling::TwoLevel`] names, under an f32 for the tensor.
+    TwoLevel {
+        /// The scale of the tensor.
+        tensor: f32,
+        /// The scales of the blocks.
+        blocks: &'a [u8],
+    },
 }
 
 /// Scales to write; otherwise as [`Scales`].
@@ -34,6 +42,24 @@ pub enum ScalesMut<'a> {
     F32(&'a mut [f32]),
     /// E8M0 bytes.
     E8M0(&'a mut [u8]),
+    /// Bytes of the format that [`Scaling::TwoLevel`] names, under an f32 for the tensor.
+    TwoLevel {
+        /// The scale of the tensor.
+        tensor: &'a mut f32,
+        /// The scales of the blocks.
+        blocks: &'a mut [u8],
+    },
+}
+
+/// Scales that were computed elsewhere: by delayed scaling, for a static checkpoint, by another
+/// rank. The name says which way round they are.
+#[derive(Clone, Copy, Debug)]
+pub enum GivenScales<'a> {
+    /// What elements are multiplied by: one f32 a block (a power of two under
+    /// [`Scaling::PowerOfTwo`]). Not for scales that are stored as bytes.
+    Quantize(&'a [f32]),
+    /// What decoded elements are multiplied by, as it is stored.
+    Dequantize(Scales<'a>),
 }
 
 impl Scales<'_> {
@@ -41,16 +67,24 @@ impl Scales<'_> {
         match self {
             Scales::F32(scales) => scales.len(),
             Scales::E8M0(scales) => scales.len(),
+            Scales::TwoLevel { blocks, .. } => blocks.len(),
         }
     }
 
-    /// The multiplier of a block; NaN beyond the end.
-    fn dequantize_scale(&self, index: usize) -> f32 {
+    fn kind(&self) -> Kind {
         match self {
-            Scales::F32(scales) => scales.get(index).copied().unwrap_or(f32::NAN),
-            Scales::E8M0(scales) => scales
-                .get(index)
-                .map_or(f32::NAN, |&code| scalar::decode_f32(Format::E8M0, code)),
+            Scales::F32(_) => Kind::F32,
+            Scales::E8M0(_) => Kind::E8M0,
+            Scales::TwoLevel { .. } => Kind::TwoLevel,
+        }
+    }
+}
+
+impl GivenScales<'_> {
+    fn len(&self) -> usize {
+        match self {
+            GivenScales::Quantize(scales) => scales.len(),
+            GivenScales::Dequantize(scales) => scales.len(),
         }
     }
 }
@@ -60,6 +94,22 @@ impl ScalesMut<'_> {
         match self {
             ScalesMut::F32(scales) => scales.len(),
             ScalesMut::E8M0(scales) => scales.len(),
+            ScalesMut::TwoLevel { blocks, .. } => blocks.len(),
+        }
+    }
+
+    fn kind(&self) -> Kind {
+        match self {
+            ScalesMut::F32(_) => Kind::F32,
+            ScalesMut::E8M0(_) => Kind::E8M0,
+            ScalesMut::TwoLevel { .. } => Kind::TwoLevel,
+        }
+    }
+
+    /// Stores the scale of the tensor, where there is a place for it.
+    fn store_tensor(&mut self, scale: &TensorScale) {
+        if let ScalesMut::TwoLevel { tensor, .. } = self {
+            **tensor = scale.dequantize;
         }
     }
 
@@ -70,13 +120,24 @@ impl ScalesMut<'_> {
                     *place = scale.dequantize;
                 }
             }
-            ScalesMut::E8M0(scales) => {
+            ScalesMut::E8M0(scales) | ScalesMut::TwoLevel { blocks: scales, .. } => {
                 if let Some(place) = scales.get_mut(index) {
-                    *place = scale.e8m0();
+                    *place = scale.code;
                 }
             }
         }
     }
+}
+
+/// Where the scale of a block comes from.
+#[derive(Clone, Copy)]
+enum Origin<'a> {
+    /// From the elements.
+    Search,
+    /// From amaxes computed before.
+    Amax(&'a [Amax]),
+    /// It is given.
+    Given(GivenScales<'a>),
 }
 
 /// One block: its place in the grid and its elements.
@@ -126,8 +187,11 @@ impl Recipe {
     /// Quantizes a matrix: codes (one a byte, in the low bits), scales, and what was seen.
     ///
     /// `codes` has the shape of `source`; `scales` has one entry a block and the kind of the
-    /// recipe's scaling. [`Error::Shape`], [`Error::Length`] or [`Error::Recipe`] (the kind of
-    /// the scales) where they do not, [`Error::RandomBits`] where the rounding is stochastic
+    /// recipe's scaling.
+    ///
+    /// # Errors
+    /// [`Error::Shape`], [`Error::Length`] or [`Error::Recipe`] (the kind of the scales) where
+    /// they do not, [`Error::RandomBits`] where the rounding is stochastic
     /// ([`Recipe::quantize_stochastic`] is for that).
     pub fn quantize<S: FitsF32>(
         &self,
@@ -135,9 +199,7 @@ impl Recipe {
         codes: MatrixMut<'_, u8>,
         scales: ScalesMut<'_>,
     ) -> Result<Stats, Error> {
-        self.quantize_by(None, source, codes, scales, |cell| {
-            self.scale_here(self.cell_amax(source, cell))
-        })
+        self.quantize_by(Origin::Search, None, source, codes, Some(scales))
     }
 
     /// [`Recipe::quantize`] with a stochastic rounding of at most 16 bits. The number of an
@@ -149,13 +211,15 @@ impl Recipe {
         codes: MatrixMut<'_, u8>,
         scales: ScalesMut<'_>,
     ) -> Result<Stats, Error> {
-        self.quantize_by(Some(random), source, codes, scales, |cell| {
-            self.scale_here(self.cell_amax(source, cell))
-        })
+        self.quantize_by(Origin::Search, Some(random), source, codes, Some(scales))
     }
 
     /// The amax of each block: what ranks or threads merge ([`Amax::merge`]) before
-    /// [`Recipe::quantize_from_amax`]. Under [`Special::Ignore`], of the finite elements.
+    /// [`Recipe::quantize_from_amax`]. Under [`Special::Ignore`], of the finite elements. Of a
+    /// shard ([`Matrix::shard`]), of the elements that are there.
+    ///
+    /// # Errors
+    /// [`Error::Length`] where there is not one amax a block.
     pub fn amax<S: FitsF32>(&self, source: Matrix<'_, S>, amax: &mut [Amax]) -> Result<(), Error> {
         self.check_grid(source.rows(), source.cols(), amax.len())?;
         self.each_block(source.rows(), source.cols(), |cell| {
@@ -167,8 +231,14 @@ impl Recipe {
     }
 
     /// [`Recipe::quantize`] with the amax of each block computed before, perhaps over more data
-    /// than this. [`Error::NotFinite`] where [`Special::Ignore`] meets an amax that is not
-    /// finite.
+    /// than this: other ranks' rows, or the rest of a matrix of which this is a shard.
+    ///
+    /// Under two levels the amax of the tensor is that of the finite ones among `amax`, unless
+    /// [`Recipe::with_tensor_amax`] says it.
+    ///
+    /// # Errors
+    /// As [`Recipe::quantize`]; [`Error::NotFinite`] where [`Special::Ignore`] meets an amax that
+    /// is not finite.
     pub fn quantize_from_amax<S: FitsF32>(
         &self,
         random: Option<Philox>,
@@ -181,16 +251,33 @@ impl Recipe {
         if self.special == Special::Ignore && !amax.iter().all(|amax| amax.is_finite()) {
             return Err(Error::NotFinite);
         }
-        self.quantize_by(random, source, codes, scales, |cell| {
-            let amax = amax.get(cell.index).copied();
-            self.scale_here(amax.unwrap_or(Amax::NAN))
-        })
+        self.quantize_by(Origin::Amax(amax), random, source, codes, Some(scales))
     }
 
-    /// Multiplies every code by the scale of its block: one f32 product, rounded once more to
-    /// nearest-even for f16 and bf16 targets.
+    /// Quantizes with scales that were computed elsewhere. Infinities and NaN are stored as the
+    /// cast says, and counted; no block is poisoned. What was seen holds the amax.
     ///
-    /// Shapes, lengths and errors as [`Recipe::quantize`].
+    /// # Errors
+    /// As [`Recipe::quantize`]; [`Error::Scale`] where a scale is not positive and finite (a
+    /// block's scale under two levels may be zero), or not one that the recipe could have made.
+    pub fn quantize_given<S: FitsF32>(
+        &self,
+        random: Option<Philox>,
+        source: Matrix<'_, S>,
+        scales: GivenScales<'_>,
+        codes: MatrixMut<'_, u8>,
+    ) -> Result<Stats, Error> {
+        self.check_grid(source.rows(), source.cols(), scales.len())?;
+        self.check_given(&scales)?;
+        self.quantize_by(Origin::Given(scales), random, source, codes, None)
+    }
+
+    /// Multiplies every code by the scale of its block: one f32 product (under two levels, after
+    /// the product of the two scales), rounded once more to nearest-even for f16 and bf16
+    /// targets.
+    ///
+    /// # Errors
+    /// Shapes, lengths and kinds as [`Recipe::quantize`].
     pub fn dequantize<T: FitsF32>(
         &self,
         codes: Matrix<'_, u8>,
@@ -198,14 +285,14 @@ impl Recipe {
         mut target: MatrixMut<'_, T>,
     ) -> Result<(), Error> {
         let (rows, cols) = (codes.rows(), codes.cols());
-        if target.rows() != rows || target.cols() != cols {
+        if !codes.is_like(&target) {
             return Err(Error::Shape);
         }
-        self.check_kind(matches!(scales, Scales::E8M0(_)))?;
+        self.check_kind(scales.kind())?;
         self.check_grid(rows, cols, scales.len())?;
         kernel::with_default_environment(|| {
             self.each_block(rows, cols, |cell| {
-                let scale = scales.dequantize_scale(cell.index);
+                let scale = self.stored_scale(&scales, cell.index);
                 for row in cell.rows.clone() {
                     let from = codes.segment(row, cell.cols.start, cell.cols.end);
                     let to = target.segment(row, cell.cols.start, cell.cols.end);
@@ -219,31 +306,199 @@ impl Recipe {
     /// The quantizer: checks, then for each block its scale, its codes and its counts.
     fn quantize_by<S: FitsF32>(
         &self,
+        origin: Origin<'_>,
         random: Option<Philox>,
         source: Matrix<'_, S>,
         mut codes: MatrixMut<'_, u8>,
-        mut scales: ScalesMut<'_>,
-        mut scale_of: impl FnMut(&Cell) -> BlockScale,
+        mut scales: Option<ScalesMut<'_>>,
     ) -> Result<Stats, Error> {
         let (rows, cols) = (source.rows(), source.cols());
-        if codes.rows() != rows || codes.cols() != cols {
+        if !source.is_like(&codes) {
             return Err(Error::Shape);
         }
-        self.check_kind(matches!(scales, ScalesMut::E8M0(_)))?;
-        self.check_grid(rows, cols, scales.len())?;
-        let bits = self.cast.rounding.random_bits();
-        if bits > random.map_or(0, |_| Philox::BITS) {
+        if let Some(scales) = &scales {
+            self.check_kind(scales.kind())?;
+            self.check_grid(rows, cols, scales.len())?;
+        }
+        if self.cast.rounding.random_bits() > random.map_or(0, |_| Philox::BITS) {
             return Err(Error::RandomBits);
         }
         let mut stats = Stats::EMPTY;
         kernel::with_default_environment(|| {
+            let tensor = self.tensor_scale(self.whole_amax(origin, source));
+            if let Some(scales) = &mut scales {
+                scales.store_tensor(&tensor);
+            }
             self.each_block(rows, cols, |cell| {
-                let scale = scale_of(&cell);
-                scales.store(cell.index, &scale);
+                let scale = match origin {
+                    Origin::Search => self.scale_here(&tensor, self.cell_amax(source, &cell)),
+                    Origin::Amax(amax) => {
+                        let amax = amax.get(cell.index).copied();
+                        self.scale_here(&tensor, amax.unwrap_or(Amax::NAN))
+                    }
+                    Origin::Given(given) => self
+                        .given_scale(&given, cell.index)
+                        .unwrap_or(BlockScale::ONE),
+                };
+                let scale = self.with_least_error(random, source, &cell, scale);
+                if let Some(scales) = &mut scales {
+                    scales.store(cell.index, &scale);
+                }
                 stats = stats.merge(self.encode_cell(random, source, &mut codes, &cell, &scale));
             });
         });
         Ok(stats)
+    }
+
+    /// The amax that the scale of the tensor comes from, under two levels.
+    fn whole_amax<S: FitsF32>(&self, origin: Origin<'_>, source: Matrix<'_, S>) -> Amax {
+        if let Some(amax) = self.tensor_amax {
+            return amax;
+        }
+        let mut whole = Amax::ZERO;
+        let mut add = |amax: Amax| {
+            if amax.is_finite() {
+                whole = whole.merge(amax);
+            }
+        };
+        match (self.scaling.kind(), origin) {
+            (Kind::TwoLevel, Origin::Search) => {
+                self.each_block(source.rows(), source.cols(), |cell| {
+                    add(self.cell_amax(source, &cell));
+                });
+            }
+            (Kind::TwoLevel, Origin::Amax(amax)) => amax.iter().copied().for_each(add),
+            _ => {}
+        }
+        whole
+    }
+
+    /// The multiplier of a block; NaN beyond the end.
+    fn stored_scale(&self, scales: &Scales<'_>, index: usize) -> f32 {
+        let decode = |format, codes: &[u8]| {
+            codes
+                .get(index)
+                .map_or(f32::NAN, |&code| scalar::decode_f32(format, code))
+        };
+        match (scales, self.scaling) {
+            (Scales::F32(scales), _) => scales.get(index).copied().unwrap_or(f32::NAN),
+            (Scales::TwoLevel { tensor, blocks }, Scaling::TwoLevel(format)) => {
+                tensor * decode(format, blocks)
+            }
+            (Scales::E8M0(codes) | Scales::TwoLevel { blocks: codes, .. }, _) => {
+                decode(Format::E8M0, codes)
+            }
+        }
+    }
+
+    /// A given scale, if the recipe can use it.
+    fn given_scale(&self, scales: &GivenScales<'_>, index: usize) -> Option<BlockScale> {
+        let is_positive = |scale: f32| scale > 0.0 && scale < f32::INFINITY;
+        match (scales, self.scaling) {
+            (GivenScales::Quantize(scales), Scaling::F32(_)) => {
+                let scale = scales
+                    .get(index)
+                    .copied()
+                    .filter(|&scale| is_positive(scale))?;
+                Some(BlockScale::from_quantize(scale))
+            }
+            (GivenScales::Quantize(scales), _) => {
+                // The inverse of a power of two in the range is one, exactly.
+                BlockScale::from_power_of_two(1.0 / scales.get(index)?)
+            }
+            (GivenScales::Dequantize(Scales::F32(scales)), Scaling::F32(convention)) => {
+                let scale = scales
+                    .get(index)
+                    .copied()
+                    .filter(|&scale| is_positive(scale))?;
+                Some(rule::divide_by(convention, scale))
+            }
+            (GivenScales::Dequantize(Scales::F32(scales)), _) => {
+                BlockScale::from_power_of_two(*scales.get(index)?)
+            }
+            (GivenScales::Dequantize(Scales::E8M0(codes)), _) => {
+                let code = codes.get(index).copied()?;
+                (!Format::E8M0.spec().is_nan(code as u64)).then(|| BlockScale::from_e8m0(code))
+            }
+            (
+                GivenScales::Dequantize(Scales::TwoLevel { tensor, blocks }),
+                Scaling::TwoLevel(format),
+            ) => {
+                let code = blocks.get(index).copied()?;
+                let is_usable = is_positive(*tensor) && !format.spec().is_nan(code as u64);
+                is_usable.then(|| TensorScale::from_dequantize(*tensor).block(format, code))
+            }
+            (GivenScales::Dequantize(Scales::TwoLevel { .. }), _) => None,
+        }
+    }
+
+    /// Whether all given scales are of the recipe's kind and can be used.
+    pub(crate) fn check_given(&self, scales: &GivenScales<'_>) -> Result<(), Error> {
+        self.check_kind(match scales {
+            GivenScales::Quantize(_) => Kind::F32,
+            GivenScales::Dequantize(scales) => scales.kind(),
+        })?;
+        if (0..scales.len()).all(|index| self.given_scale(scales, index).is_some()) {
+            Ok(())
+        } else {
+            Err(Error::Scale)
+        }
+    }
+
+    /// Under [`ExponentRule::LeastError`], the better of a block's scale and the one below it.
+    fn with_least_error<S: FitsF32>(
+        &self,
+        random: Option<Philox>,
+        source: Matrix<'_, S>,
+        cell: &Cell,
+        scale: BlockScale,
+    ) -> BlockScale {
+        let rule = match self.scaling {
+            Scaling::PowerOfTwo(rule) | Scaling::E8M0(rule) => rule,
+            _ => return scale,
+        };
+        if rule != ExponentRule::LeastError || scale.is_nan() || scale.code == 0 {
+            return scale;
+        }
+        let smaller = BlockScale::from_e8m0(scale.code - 1);
+        let error = |scale| self.cell_error(random, source, cell, scale);
+        if error(&smaller) < error(&scale) {
+            smaller
+        } else {
+            scale
+        }
+    }
+
+    /// The sum of the squared errors of a block under a scale, over its finite elements.
+    fn cell_error<S: FitsF32>(
+        &self,
+        random: Option<Philox>,
+        source: Matrix<'_, S>,
+        cell: &Cell,
+        scale: &BlockScale,
+    ) -> f64 {
+        let (mut codes, mut back) = ([0; ERROR_CHUNK], [0.0; ERROR_CHUNK]);
+        let mut sum = 0.0;
+        for row in cell.rows.clone() {
+            for start in cell.cols.clone().step_by(ERROR_CHUNK) {
+                let end = cell.cols.end.min(start + ERROR_CHUNK);
+                let from = source.segment(row, start, end);
+                let codes = codes.get_mut(..from.len()).unwrap_or_default();
+                let back = back.get_mut(..from.len()).unwrap_or_default();
+                let random = random_of(random, source, row, start, end);
+                kernel::encode_scaled(self.element, self.cast, scale.factor, random, from, codes);
+                kernel::decode_scaled(self.element, scale.dequantize, codes, back);
+                for (x, y) in from.iter().zip(back) {
+                    let error = x.to_f32() as f64 - *y as f64;
+                    sum += if error.is_finite() {
+                        error * error
+                    } else {
+                        0.0
+                    };
+                }
+            }
+        }
+        sum
     }
 
     /// Writes the codes of one block.
@@ -256,19 +511,17 @@ impl Recipe {
         scale: &BlockScale,
     ) -> Stats {
         let poisoned = scale.is_nan();
+        let factor = if poisoned {
+            Factor::Shift(0)
+        } else {
+            scale.factor
+        };
         let mut stats = Stats::EMPTY;
         for row in cell.rows.clone() {
-            let from = source.segment(row, cell.cols.start, cell.cols.end);
-            let to = codes.segment(row, cell.cols.start, cell.cols.end);
-            let first = (row as u64)
-                .wrapping_mul(source.cols() as u64)
-                .wrapping_add(cell.cols.start as u64);
-            let random = random.map(|p| Random::Philox(p.at(p.first_index.wrapping_add(first))));
-            let factor = if poisoned {
-                Factor::Shift(0)
-            } else {
-                scale.factor
-            };
+            let (start, end) = (cell.cols.start, cell.cols.end);
+            let from = source.segment(row, start, end);
+            let to = codes.segment(row, start, end);
+            let random = random_of(random, source, row, start, end);
             let of_row =
                 kernel::encode_with_stats(self.element, self.cast, factor, random, from, to);
             stats = stats.merge(of_row);
@@ -317,8 +570,8 @@ impl Recipe {
     }
 
     /// Whether the kind of the scales is the recipe's.
-    fn check_kind(&self, is_e8m0: bool) -> Result<(), Error> {
-        if is_e8m0 == matches!(self.scaling, Scaling::E8M0(_)) {
+    fn check_kind(&self, kind: Kind) -> Result<(), Error> {
+        if kind == self.scaling.kind() {
             Ok(())
         } else {
             Err(Error::Recipe)
@@ -334,6 +587,26 @@ impl Recipe {
             None => Err(Error::Shape),
         }
     }
+}
+
+/// Elements of a chunk of [`Recipe::cell_error`], on the stack.
+const ERROR_CHUNK: usize = 256;
+
+/// The random bits of a part of a row.
+fn random_of<S>(
+    random: Option<Philox>,
+    source: Matrix<'_, S>,
+    row: usize,
+    start: usize,
+    end: usize,
+) -> Option<Random<'static>> {
+    let random = random?;
+    let first = (row as u64)
+        .wrapping_mul(source.cols() as u64)
+        .wrapping_add(source.first_column(row, start, end) as u64);
+    Some(Random::Philox(
+        random.at(random.first_index.wrapping_add(first)),
+    ))
 }
 
 /// The elements of part `i` of an extent cut into parts of `size` (0: one part).

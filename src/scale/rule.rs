@@ -3,6 +3,7 @@
 
 use super::{Convention, ExponentRule, Recipe, Scaling, Special};
 use crate::kernel::{self, Factor};
+use crate::policy::Cast;
 use crate::scalar::{self, Value};
 use crate::spec::{FloatType, Format, Spec};
 use crate::stats::Amax;
@@ -10,31 +11,57 @@ use crate::stats::Amax;
 /// The scale of one block.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BlockScale {
-    /// What a decoded element is multiplied by. For E8M0 scales, the value of the byte.
+    /// What a decoded element is multiplied by.
     pub dequantize: f32,
+    /// The byte that is stored, where the scale is one: E8M0, or the format of a block's scale
+    /// under two levels. 0 for f32 scales that are no power of two.
+    pub code: u8,
     /// How an element is divided by it.
     pub(crate) factor: Factor,
 }
 
 impl BlockScale {
-    /// The scale of a poisoned block.
-    const NAN: BlockScale = BlockScale {
-        dequantize: f32::NAN,
-        factor: Factor::Multiply(f32::NAN),
-    };
+    /// The scale of a poisoned block, with this byte.
+    const fn nan(code: u8) -> BlockScale {
+        BlockScale {
+            dequantize: f32::NAN,
+            code,
+            factor: Factor::Multiply(f32::NAN),
+        }
+    }
+
+    /// No scale.
+    pub(super) const ONE: BlockScale = BlockScale::from_e8m0(E8M0_ONE as u8);
+
+    /// The scale whose quantizing multiplier is given.
+    pub(super) fn from_quantize(quantize: f32) -> BlockScale {
+        let dequantize = (1.0 / quantize).min(f32::MAX);
+        BlockScale::f32(dequantize, Factor::Multiply(quantize))
+    }
+
+    /// A scale that must be a power of two within E8M0's range.
+    pub(super) fn from_power_of_two(dequantize: f32) -> Option<BlockScale> {
+        let code = scalar::encode_f32(Format::E8M0, Cast::DEFAULT, dequantize, 0);
+        let scale = BlockScale::from_e8m0(code);
+        (scale.dequantize == dequantize).then_some(scale)
+    }
+
+    /// An f32 scale.
+    const fn f32(dequantize: f32, factor: Factor) -> BlockScale {
+        BlockScale {
+            dequantize,
+            code: 0,
+            factor,
+        }
+    }
 
     /// The power of two with this E8M0 code, applied as an exact shift.
     pub(crate) const fn from_e8m0(code: u8) -> BlockScale {
         BlockScale {
             dequantize: scalar::decode_f32(Format::E8M0, code),
-            factor: Factor::Shift(Format::E8M0.spec().bias - code as i32),
+            code,
+            factor: Factor::Shift(E8M0_ONE - code as i32),
         }
-    }
-
-    /// The E8M0 byte of the scale: exact for what E8M0 scaling makes.
-    pub const fn e8m0(&self) -> u8 {
-        let cast = crate::policy::Cast::DEFAULT;
-        scalar::encode_f32(Format::E8M0, cast, self.dequantize, 0)
     }
 
     /// Whether the block is poisoned.
@@ -45,6 +72,8 @@ impl BlockScale {
 
 /// The largest E8M0 code that is a number: 2^127.
 const E8M0_MAX: i32 = Format::E8M0.spec().max_magnitude() as i32;
+/// The E8M0 code of 1.
+const E8M0_ONE: i32 = Format::E8M0.spec().bias;
 
 impl Recipe {
     /// The scale of a block with this amax.
@@ -52,33 +81,84 @@ impl Recipe {
     /// An amax that is infinite or NaN gives what [`Special`] says; under [`Special::Ignore`],
     /// where the finite amax is not known here, it poisons.
     pub fn scale(&self, amax: Amax) -> BlockScale {
-        kernel::with_default_environment(|| self.scale_here(amax))
+        kernel::with_default_environment(|| {
+            let tensor = self.tensor_scale(self.tensor_amax.unwrap_or(amax));
+            self.scale_here(&tensor, amax)
+        })
     }
 
     /// [`Recipe::scale`] for callers that have set the floating-point environment.
-    pub(crate) fn scale_here(&self, amax: Amax) -> BlockScale {
+    pub(crate) fn scale_here(&self, tensor: &TensorScale, amax: Amax) -> BlockScale {
         if !amax.is_finite() {
             return match self.special {
-                Special::Poison | Special::Ignore => BlockScale::NAN,
-                Special::Clamp => self.largest(),
+                Special::Poison | Special::Ignore => BlockScale::nan(self.nan_code()),
+                Special::Clamp => self.largest(tensor),
             };
         }
-        let amax = amax.to_f32().max(self.epsilon).min(self.amax_bound);
+        let amax = self.bounded(amax);
         match self.scaling {
             Scaling::F32(convention) => self.f32_scale(convention, amax),
-            Scaling::PowerOfTwo(_) if amax == 0.0 => BlockScale::from_e8m0(127),
+            Scaling::PowerOfTwo(_) if amax == 0.0 => BlockScale::from_e8m0(E8M0_ONE as u8),
             Scaling::PowerOfTwo(rule) | Scaling::E8M0(rule) => {
                 BlockScale::from_e8m0(self.exponent_code(rule, amax))
+            }
+            Scaling::TwoLevel(format) => {
+                let reciprocal = 1.0 / largest_of(self.element);
+                let scale = (amax * (tensor.quantize * reciprocal)).min(f32::MAX);
+                tensor.block(format, scalar::encode_f32(format, Cast::DEFAULT, scale, 0))
             }
         }
     }
 
+    /// A finite amax within the recipe's bounds.
+    fn bounded(&self, amax: Amax) -> f32 {
+        amax.to_f32().max(self.epsilon).min(self.amax_bound)
+    }
+
+    /// The scale of the tensor, for two levels.
+    pub(crate) fn tensor_scale(&self, amax: Amax) -> TensorScale {
+        let Scaling::TwoLevel(format) = self.scaling else {
+            return TensorScale::ONE;
+        };
+        if !amax.is_finite() {
+            return TensorScale {
+                quantize: f32::NAN,
+                dequantize: f32::NAN,
+            };
+        }
+        let amax = self.bounded(amax);
+        if amax == 0.0 {
+            return TensorScale::ONE;
+        }
+        let range = largest_of(format) * self.largest_element();
+        let quantize = (range / amax).min(f32::MAX);
+        TensorScale {
+            quantize,
+            dequantize: 1.0 / quantize,
+        }
+    }
+
+    /// The byte of a poisoned block's scale.
+    fn nan_code(&self) -> u8 {
+        let format = match self.scaling {
+            Scaling::TwoLevel(format) => format,
+            _ => Format::E8M0,
+        };
+        scalar::encode_f32(format, Cast::DEFAULT, f32::NAN, 0)
+    }
+
     /// The largest scale there is.
-    fn largest(&self) -> BlockScale {
+    fn largest(&self, tensor: &TensorScale) -> BlockScale {
         match self.scaling {
             Scaling::F32(convention) => divide_by(convention, f32::MAX),
+            Scaling::TwoLevel(format) => tensor.block(format, format.spec().max_magnitude() as u8),
             _ => BlockScale::from_e8m0(E8M0_MAX as u8),
         }
+    }
+
+    /// The largest element, less the margin. Exact: the margin is small against f32's range.
+    fn largest_element(&self) -> f32 {
+        largest_of(self.element) * power_of_two(-self.margin)
     }
 
     /// The E8M0 code for a finite amax by an integer rule; zero gives the smallest.
@@ -93,37 +173,30 @@ impl Recipe {
             return 0;
         };
         let spec = self.element.spec();
+        let max = max_significand(spec);
         let carry = match rule {
-            ExponentRule::Floor => false,
-            ExponentRule::Ceil => significand != 1 << 63,
-            ExponentRule::Even => significand.checked_add(half_ulp(spec)).is_none(),
-            ExponentRule::RoundUp => significand > max_significand(spec),
+            ExponentRule::Floor => 0,
+            ExponentRule::Ceil => (significand != 1 << 63) as i32,
+            ExponentRule::Even => significand.checked_add(half_ulp(spec)).is_none() as i32,
+            ExponentRule::RoundUp | ExponentRule::LeastError => (significand > max) as i32,
+            ExponentRule::Nearest => nearest_carry(significand, max),
         };
-        let power = exponent - spec.max_exponent() + carry as i32 + self.margin;
-        (power + Format::E8M0.spec().bias).clamp(0, E8M0_MAX) as u8
+        let power = exponent - spec.max_exponent() + carry + self.margin;
+        (power + E8M0_ONE).clamp(0, E8M0_MAX) as u8
     }
 
     /// The f32 scale for a finite amax.
     fn f32_scale(&self, convention: Convention, amax: f32) -> BlockScale {
         if amax == 0.0 {
-            return BlockScale {
-                dequantize: 1.0,
-                factor: Factor::Multiply(1.0),
-            };
+            return BlockScale::f32(1.0, Factor::Multiply(1.0));
         }
-        let spec = self.element.spec();
-        let max = scalar::decode_f32(self.element, spec.max_magnitude() as u8);
-        // Exact: the margin is small against the range of f32.
-        let max = max * power_of_two(-self.margin);
+        let max = self.largest_element();
         match convention {
             Convention::TransformerEngine => {
                 // A large margin takes the quotient down to where its reciprocal overflows, and
                 // on to zero, which would lose the block: the largest scale has a reciprocal.
                 let quantize = (max / amax).clamp(1.0 / f32::MAX, f32::MAX);
-                BlockScale {
-                    dequantize: (1.0 / quantize).min(f32::MAX),
-                    factor: Factor::Multiply(quantize),
-                }
+                BlockScale::from_quantize(quantize)
             }
             Convention::DeepSeek | Convention::DeepGemm => divide_by(convention, amax / max),
         }
@@ -131,28 +204,72 @@ impl Recipe {
 }
 
 /// The scale that is stored as `scale`, brought into the range in which its use stays finite.
-fn divide_by(convention: Convention, scale: f32) -> BlockScale {
+pub(super) fn divide_by(convention: Convention, scale: f32) -> BlockScale {
     let scale = scale.min(f32::MAX);
     match convention {
-        Convention::TransformerEngine => BlockScale {
-            dequantize: scale,
-            factor: Factor::Multiply(1.0 / scale),
-        },
+        Convention::TransformerEngine => {
+            BlockScale::f32(scale, Factor::Multiply((1.0 / scale).min(f32::MAX)))
+        }
         Convention::DeepSeek => {
-            let dequantize = scale.max(f32::from_bits(1));
-            BlockScale {
-                dequantize,
-                factor: Factor::Divide(dequantize),
-            }
+            let scale = scale.max(f32::from_bits(1));
+            BlockScale::f32(scale, Factor::Divide(scale))
         }
         Convention::DeepGemm => {
-            let dequantize = scale.max(f32::MIN_POSITIVE);
-            BlockScale {
-                dequantize,
-                factor: Factor::Multiply(1.0 / dequantize),
-            }
+            let scale = scale.max(f32::MIN_POSITIVE);
+            BlockScale::f32(scale, Factor::Multiply(1.0 / scale))
         }
     }
+}
+
+/// The scale of a tensor under two levels.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TensorScale {
+    /// What a block's scale is multiplied by before it is encoded.
+    quantize: f32,
+    /// What a decoded block scale is multiplied by.
+    pub(crate) dequantize: f32,
+}
+
+impl TensorScale {
+    /// No scale.
+    const ONE: TensorScale = TensorScale {
+        quantize: 1.0,
+        dequantize: 1.0,
+    };
+
+    /// The scale that is stored as `dequantize`.
+    pub(super) fn from_dequantize(dequantize: f32) -> TensorScale {
+        TensorScale {
+            quantize: 1.0 / dequantize,
+            dequantize,
+        }
+    }
+
+    /// The block scale with this code.
+    pub(super) fn block(&self, format: Format, code: u8) -> BlockScale {
+        let dequantize = self.dequantize * scalar::decode_f32(format, code);
+        BlockScale {
+            dequantize,
+            code: if dequantize.is_nan() {
+                scalar::encode_f32(format, Cast::DEFAULT, f32::NAN, 0)
+            } else {
+                code
+            },
+            factor: Factor::Multiply((1.0 / dequantize).min(f32::MAX)),
+        }
+    }
+}
+
+/// The largest value of a format.
+fn largest_of(format: Format) -> f32 {
+    scalar::decode_f32(format, format.spec().max_magnitude() as u8)
+}
+
+/// The carry of [`ExponentRule::Nearest`]: the power of two nearest to the quotient of two
+/// significands in [1, 2), half-way up, as an exponent: -1 below 3/4, 1 from 3/2 on, else 0.
+const fn nearest_carry(significand: u64, max: u64) -> i32 {
+    let (a, m) = (significand as u128, max as u128);
+    (2 * a >= 3 * m) as i32 - (4 * a < 3 * m) as i32
 }
 
 /// 2^`power` for a power that is normal in f32.

@@ -147,7 +147,9 @@ fn there_must_be_one_scale_a_block() {
 #[test]
 fn scales_must_be_of_the_kind_of_the_recipe() {
     each(|call| call.e8m0 = !call.e8m0, Some(Error::Recipe));
-    let powers = MX.with_scaling(Scaling::PowerOfTwo(ExponentRule::RoundUp));
+    let powers = MX
+        .with_scaling(Scaling::PowerOfTwo(ExponentRule::RoundUp))
+        .unwrap();
     let mut call = Call::new(powers);
     assert_eq!(call.quantize(), None);
     call.e8m0 = true;

@@ -190,7 +190,7 @@ fn scales_do_not_depend_on_the_environment() {
                 bits.flat_map(|bits| {
                     let scale = recipe.scale(Amax::from_bits(bits));
                     let mut bytes = scale.dequantize.to_bits().to_le_bytes().to_vec();
-                    bytes.push(scale.e8m0());
+                    bytes.push(scale.code);
                     bytes.push(scale.is_nan() as u8);
                     bytes
                 })

@@ -107,7 +107,9 @@ impl Element {
                 let half_ulp = top * power_of_two(-self.mantissa_bits - 1);
                 (2.0 * top - half_ulp, false)
             }
-            ExponentRule::RoundUp => (self.max, true),
+            // What a search over the block starts from.
+            ExponentRule::RoundUp | ExponentRule::LeastError => (self.max, true),
+            ExponentRule::Nearest => (1.5 * self.max, false),
         }
     }
 
@@ -226,6 +228,7 @@ impl Plan {
                 let exponent = element.scale_exponent(rule, amax) + self.margin;
                 Scale::Power(exponent.clamp(-127, 127))
             }
+            Scaling::TwoLevel(_) => unreachable!("two levels have a model of their own"),
         }
     }
 

@@ -7,7 +7,7 @@ use crate::data::{Generator, power_of_two};
 use crate::model::{CONVENTIONS, ELEMENTS, Element, Plan, RULES};
 
 fn code(recipe: &Recipe, amax_bits: u32) -> u8 {
-    recipe.scale(Amax::from_bits(amax_bits)).e8m0()
+    recipe.scale(Amax::from_bits(amax_bits)).code
 }
 
 /// Checks the scale of one amax against the definition of its rule, whose products are exact in
@@ -137,7 +137,7 @@ fn a_power_of_two_scale_is_the_value_of_the_e8m0_scale() {
                     let scale = power.scale(Amax::from_bits(amax));
                     let code = code(&byte, amax) as i32;
                     assert_eq!(scale.dequantize as f64, power_of_two(code - 127));
-                    assert_eq!(scale.e8m0() as i32, code);
+                    assert_eq!(scale.code as i32, code);
                     let unshifted = self::code(&without, amax) as i32;
                     if (1..254).contains(&unshifted) {
                         let shifted = (unshifted + margin).clamp(0, 254);

@@ -145,7 +145,7 @@ fn subnormal() {
                 // 1.5 rounds to 2 with one mantissa bit only if it lies above a tie: it does not.
                 _ => 0,
             },
-            Scaling::F32(_) => 0,
+            Scaling::F32(_) | Scaling::TwoLevel(_) => 0,
         };
         let k = -128 - emax + up + 40;
         let power = Scale::Power(k);
