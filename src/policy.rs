@@ -124,6 +124,9 @@ impl Rounding {
 
 /// What a value beyond the largest becomes: P3109's three modes. The value is rounded first,
 /// as if the exponent had no bound, and then compared with the maximum.
+///
+/// Below an unsigned P3109 format lies nothing to overflow to: there, what clamps gives zero (under
+/// `Propagate` minus infinity too), and what does not gives NaN.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum Saturation {

@@ -270,7 +270,7 @@ fn saturations_by_kind_of_format() {
         unsigned,
         cast(Propagate, Canonical),
         [-1.0, -INF, -0.0],
-        [0, 0xFF, 0],
+        [0, 0, 0],
     );
     check(
         "unsigned",
@@ -278,6 +278,22 @@ fn saturations_by_kind_of_format() {
         cast(None, Canonical),
         [-1.0, -INF, -1e-30],
         [0xFF, 0xFF, 0],
+    );
+    for rounding in [Rounding::TowardZero, Rounding::TowardPositive] {
+        check(
+            "unsigned, clamped by the rounding",
+            unsigned,
+            cast(None, Canonical).rounding(rounding),
+            [-1.0, -INF, -1e-30],
+            [0, 0xFF, 0],
+        );
+    }
+    check(
+        "to odd stays finite",
+        Format::Binary8p4ue,
+        cast(None, Canonical).rounding(Rounding::ToOdd),
+        [1e30, INF, -1.0],
+        [0xFD, 0xFE, 0xFF],
     );
 }
 

@@ -148,16 +148,16 @@ const fn beyond(spec: &Spec, cast: Cast, negative: bool, infinite: bool) -> u64 
     let clamps = match cast.saturation {
         Saturation::Finite => true,
         Saturation::Propagate => !infinite,
-        Saturation::None => false,
+        Saturation::None => !infinite && stays_finite(spec, cast.rounding, negative),
     };
     if negative && matches!(spec.sign, Sign::OutOfRange) {
-        // P3109 v4.0 §4.7.5: the least value of an unsigned format is zero, and nothing below
-        // it can be represented.
+        // P3109 v4.0 §4.7.5: the least value of an unsigned format is zero, and there is no
+        // infinity below it to propagate.
+        let clamps = clamps || matches!(cast.saturation, Saturation::Propagate);
         return if clamps { 0 } else { nan(spec, false) };
     }
-    let never_overflows = !infinite && cast.rounding.points_to_zero(negative);
     let largest = spec.join(negative, spec.max_magnitude());
-    if clamps || never_overflows {
+    if clamps {
         return largest;
     }
     match (spec.overflow, spec.infinity_magnitude()) {
@@ -165,4 +165,12 @@ const fn beyond(spec: &Spec, cast: Cast, negative: bool, infinite: bool) -> u64 
         (Overflow::Nan, _) => nan(spec, negative),
         _ => largest,
     }
+}
+
+/// Whether a rounding never takes a finite value of that sign out of the range: one that points
+/// to zero, and to odd in the unsigned P3109 formats with infinity, where the largest value is
+/// odd and infinity is even (v4.0 §4.7.5; those without infinity clamp anyway).
+const fn stays_finite(spec: &Spec, rounding: Rounding, negative: bool) -> bool {
+    let to_odd = matches!(rounding, Rounding::ToOdd) && matches!(spec.sign, Sign::OutOfRange);
+    rounding.points_to_zero(negative) || (to_odd && !negative)
 }
