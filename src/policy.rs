@@ -23,6 +23,7 @@ impl RandomBits {
     }
 
     /// The number of bits.
+    #[inline]
     pub const fn get(self) -> u32 {
         self.0 as u32
     }
@@ -112,6 +113,7 @@ impl Rounding {
 
     /// Whether a value of that sign is never rounded away from zero: then it cannot overflow
     /// (IEEE 754-2019 §7.4).
+    #[inline]
     pub const fn points_to_zero(self, negative: bool) -> bool {
         match self {
             Rounding::TowardZero => true,

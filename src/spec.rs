@@ -79,11 +79,13 @@ pub struct Spec {
 
 impl Spec {
     /// A mask of the bits that a code uses.
+    #[inline]
     pub const fn code_mask(&self) -> u64 {
         u64::MAX >> (64 - self.bits)
     }
 
     /// Width of the magnitude: the code without a sign bit.
+    #[inline]
     pub const fn magnitude_bits(&self) -> u32 {
         match self.sign {
             Sign::Bit | Sign::TwosComplement => self.bits - 1,
@@ -92,46 +94,55 @@ impl Spec {
     }
 
     /// The all-ones magnitude.
+    #[inline]
     pub const fn magnitude_mask(&self) -> u64 {
         u64::MAX >> (64 - self.magnitude_bits())
     }
 
     /// The sign bit of a code; 0 where there is none.
+    #[inline]
     pub const fn sign_mask(&self) -> u64 {
         self.code_mask() & !self.magnitude_mask()
     }
 
     /// A mask of the mantissa field.
+    #[inline]
     pub const fn mantissa_mask(&self) -> u64 {
         (1 << self.mantissa_bits) - 1
     }
 
     /// Whether the format can store a negative value.
+    #[inline]
     pub const fn is_signed(&self) -> bool {
         matches!(self.sign, Sign::Bit | Sign::TwosComplement)
     }
 
     /// Whether the format has a zero of each sign.
+    #[inline]
     pub const fn has_negative_zero(&self) -> bool {
         matches!(self.sign, Sign::Bit) && !matches!(self.nan, NanCodes::NegativeZero)
     }
 
     /// Whether the format has a NaN.
+    #[inline]
     pub const fn has_nan(&self) -> bool {
         !matches!(self.nan, NanCodes::None)
     }
 
     /// Whether the format has a NaN of each sign.
+    #[inline]
     pub const fn has_negative_nan(&self) -> bool {
         self.has_nan() && self.has_negative_zero()
     }
 
     /// The exponent (`floor(log2 |x|)`) of the lowest binade: smaller values are spaced as in it.
+    #[inline]
     pub const fn min_exponent(&self) -> i32 {
         if self.zero { 1 - self.bias } else { -self.bias }
     }
 
     /// The exponent of the largest finite value (`emax` of the MX specification).
+    #[inline]
     pub const fn max_exponent(&self) -> i32 {
         let field = (self.max_magnitude() >> self.mantissa_bits) as i32;
         if field == 0 {
@@ -143,6 +154,7 @@ impl Spec {
     }
 
     /// The magnitude of infinity, where the format has one.
+    #[inline]
     pub const fn infinity_magnitude(&self) -> Option<u64> {
         if !self.infinity {
             return None;
@@ -157,6 +169,7 @@ impl Spec {
     }
 
     /// The magnitude of the largest finite value.
+    #[inline]
     pub const fn max_magnitude(&self) -> u64 {
         match (self.infinity_magnitude(), self.nan) {
             (Some(infinity), _) => infinity - 1,
@@ -167,6 +180,7 @@ impl Spec {
 
     /// The magnitude of the smallest normal value. In fixed point, every value above zero is
     /// normal.
+    #[inline]
     pub const fn min_normal_magnitude(&self) -> u64 {
         if !self.zero {
             0
@@ -178,21 +192,25 @@ impl Spec {
     }
 
     /// Whether the values are evenly spaced over the whole range (MX INT8).
+    #[inline]
     pub const fn is_fixed_point(&self) -> bool {
         self.exponent_bits == 0
     }
 
     /// Whether there are values between zero and the smallest normal one.
+    #[inline]
     pub const fn has_subnormals(&self) -> bool {
         self.min_positive_magnitude() < self.min_normal_magnitude()
     }
 
     /// The magnitude of the smallest value above zero.
+    #[inline]
     pub const fn min_positive_magnitude(&self) -> u64 {
         self.zero as u64
     }
 
     /// The canonical positive NaN code, where the format has a NaN.
+    #[inline]
     pub const fn nan_code(&self) -> Option<u64> {
         match self.nan {
             NanCodes::None => None,
@@ -206,6 +224,7 @@ impl Spec {
     }
 
     /// Whether a code (its unused high bits ignored) is NaN.
+    #[inline]
     pub const fn is_nan(&self, code: u64) -> bool {
         let magnitude = code & self.magnitude_mask();
         match self.nan {
@@ -219,6 +238,7 @@ impl Spec {
     }
 
     /// Whether a code (its unused high bits ignored) is an infinity.
+    #[inline]
     pub const fn is_infinite(&self, code: u64) -> bool {
         match self.infinity_magnitude() {
             Some(infinity) => code & self.magnitude_mask() == infinity,
@@ -227,12 +247,14 @@ impl Spec {
     }
 
     /// Whether a code (its unused high bits ignored) carries a minus sign.
+    #[inline]
     pub const fn is_negative(&self, code: u64) -> bool {
         code & self.sign_mask() != 0
     }
 
     /// The code of a sign and a magnitude. A format without that sign ignores it; the zero of a
     /// format that has only one has no sign.
+    #[inline]
     pub const fn join(&self, negative: bool, magnitude: u64) -> u64 {
         if !negative || (magnitude == 0 && !self.has_negative_zero()) {
             return magnitude;
@@ -245,6 +267,7 @@ impl Spec {
     }
 
     /// The sign and the magnitude of a code; the inverse of [`Spec::join`].
+    #[inline]
     pub const fn split(&self, code: u64) -> (bool, u64) {
         let code = code & self.code_mask();
         let negative = self.is_negative(code);

@@ -35,7 +35,7 @@ pub enum Value {
 
 impl Value {
     /// The number `+-integer * 2^exponent`.
-    #[inline]
+    #[inline(always)]
     pub const fn new(negative: bool, integer: u64, exponent: i32) -> Value {
         if integer == 0 {
             return Value::Zero { negative };
@@ -49,14 +49,14 @@ impl Value {
     }
 
     /// The integer `value`.
-    #[inline]
+    #[inline(always)]
     pub const fn from_i64(value: i64) -> Value {
         Value::new(value < 0, value.unsigned_abs(), 0)
     }
 }
 
 /// The exact value of a code. Bits above its width are ignored.
-#[inline]
+#[inline(always)]
 pub const fn decode(spec: &Spec, code: u64) -> Value {
     let code = code & spec.code_mask();
     if spec.is_nan(code) {

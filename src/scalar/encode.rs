@@ -7,7 +7,7 @@ use crate::spec::{Overflow, Sign, Spec};
 
 /// The code of a value. `word` holds the random bits of a stochastic rounding (the low N are
 /// used); the other roundings ignore it.
-#[inline]
+#[inline(always)]
 pub const fn encode(spec: &Spec, cast: Cast, value: Value, word: u32) -> u64 {
     match value {
         Value::Zero { negative } => spec.join(negative, 0),
@@ -36,7 +36,7 @@ pub const fn encode(spec: &Spec, cast: Cast, value: Value, word: u32) -> u64 {
 /// Codes of one sign follow each other as their values do, so "the next value" is "the next
 /// code", and an even value is one with an even code; that holds for subnormals, for a carry
 /// into the next binade and for E8M0 alike.
-#[inline]
+#[inline(always)]
 pub const fn round_magnitude(
     spec: &Spec,
     rounding: Rounding,
@@ -74,6 +74,7 @@ struct Fraction {
 }
 
 /// Splits a significand into what is kept and the fraction of an ulp that is not.
+#[inline(always)]
 const fn split(significand: u64, discarded: i64) -> (u64, Fraction) {
     let (kept, bits, sticky) = if discarded < 64 {
         (
@@ -93,6 +94,7 @@ const fn split(significand: u64, discarded: i64) -> (u64, Fraction) {
 }
 
 /// Whether the magnitude moves on to the next one.
+#[inline(always)]
 const fn away(
     rounding: Rounding,
     negative: bool,
@@ -129,11 +131,13 @@ const fn away(
 }
 
 /// The low `n` bits of a random word.
+#[inline(always)]
 const fn low_bits(word: u32, n: u32) -> u64 {
     word as u64 & ((1 << n) - 1)
 }
 
 /// The code of NaN; a format without one stores its largest value.
+#[inline(always)]
 const fn nan(spec: &Spec, negative: bool) -> u64 {
     match spec.nan_code() {
         Some(code) if negative && spec.has_negative_nan() => code | spec.sign_mask(),
@@ -144,6 +148,7 @@ const fn nan(spec: &Spec, negative: bool) -> u64 {
 
 /// The code of a value outside the range: an infinity, or a finite value that rounding took
 /// there.
+#[inline(always)]
 const fn beyond(spec: &Spec, cast: Cast, negative: bool, infinite: bool) -> u64 {
     let clamps = match cast.saturation {
         Saturation::Finite => true,
@@ -170,6 +175,7 @@ const fn beyond(spec: &Spec, cast: Cast, negative: bool, infinite: bool) -> u64 
 /// Whether a rounding never takes a finite value of that sign out of the range: one that points
 /// to zero, and to odd in the unsigned P3109 formats with infinity, where the largest value is
 /// odd and infinity is even (v4.0 §4.7.5; those without infinity clamp anyway).
+#[inline(always)]
 const fn stays_finite(spec: &Spec, rounding: Rounding, negative: bool) -> bool {
     let to_odd = matches!(rounding, Rounding::ToOdd) && matches!(spec.sign, Sign::OutOfRange);
     rounding.points_to_zero(negative) || (to_odd && !negative)
