@@ -23,6 +23,11 @@
 #include "ofp8_constants.h"
 
 /**
+ * Bytes of the state of delayed scaling for so many tensors; ofp8_delayed_size checks for overflow.
+ */
+#define OFP8_DELAYED_SIZE(history, tensors) (4 * (8 + ((size_t)(history) + 3) * (size_t)(tensors)))
+
+/**
  * The ABI that this header describes; compare with ofp8_abi_version().
  */
 #define OFP8_ABI_VERSION 1
@@ -150,6 +155,36 @@
 #define OFP8_LAYOUT_GFX950 5
 
 /**
+ * The largest of the history.
+ */
+#define OFP8_AMAX_MAX 0
+
+/**
+ * That of the last step in which the tensor ran.
+ */
+#define OFP8_AMAX_MOST_RECENT 1
+
+/**
+ * An amax that is infinite or NaN is counted; the amax in use stays.
+ */
+#define OFP8_NON_FINITE_HOLD 0
+
+/**
+ * It is counted; until the next finite one the amax in use is the largest f32.
+ */
+#define OFP8_NON_FINITE_CLAMP 1
+
+/**
+ * It is counted; until the next finite one the amax in use is NaN.
+ */
+#define OFP8_NON_FINITE_POISON 2
+
+/**
+ * What the memory of a state is aligned to.
+ */
+#define OFP8_DELAYED_ALIGN 4
+
+/**
  * The result of a fallible function. Numbers are append-only.
  */
 enum ofp8_status
@@ -183,7 +218,7 @@ enum ofp8_status
     OFP8_UNKNOWN_TYPE = 5,
     /**
      * Not the number of a rounding, saturation, NaN policy, scaling, convention, rule,
-     * special-block policy or layout, or random bits outside 1 to 32.
+     * special-block policy, layout or algorithm, or random bits outside 1 to 32.
      */
     OFP8_UNKNOWN_POLICY = 6,
     /**
@@ -218,6 +253,10 @@ enum ofp8_status
      * Not the number of a packing.
      */
     OFP8_UNKNOWN_PACKING = 14,
+    /**
+     * Memory is not a state of this kind, version and shape.
+     */
+    OFP8_STATE = 16,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -643,6 +682,48 @@ typedef struct ofp8_layout {
      */
     uint32_t columnwise;
 } ofp8_layout;
+
+/**
+ * The rules of delayed scaling, which are TransformerEngine's. Set struct_size and history;
+ * everything else may stay zero: the largest of the history, updated every step.
+ *
+ * A step of training: ofp8_delayed_record what passes saw; quantize with the amax that
+ * ofp8_delayed_amax gives (ofp8_quantize takes it, ofp8_scale_from_amax makes the scale of
+ * it); if ofp8_delayed_is_due, all-reduce the integers of ofp8_delayed_staging by maximum
+ * over all ranks; ofp8_delayed_update.
+ *
+ * The state lies in memory of the caller, OFP8_DELAYED_SIZE(history, tensors) bytes aligned to
+ * OFP8_DELAYED_ALIGN. It begins with a version word and holds 32-bit words only: saving it is
+ * copying it, restoring is copying it back, on a machine of the same byte order. history is
+ * the state's for ever; the other rules may change between calls.
+ */
+typedef struct ofp8_delayed {
+    /**
+     * sizeof(ofp8_delayed).
+     */
+    size_t struct_size;
+    /**
+     * Entries of a tensor's history, at least 1.
+     */
+    size_t history;
+    /**
+     * OFP8_AMAX_MAX (0) or OFP8_AMAX_MOST_RECENT.
+     */
+    uint32_t algorithm;
+    /**
+     * OFP8_NON_FINITE_HOLD (0) and the others. No such amax enters the history.
+     */
+    uint32_t non_finite;
+    /**
+     * Every so many updates one does something; 0 means 1.
+     */
+    uint32_t interval;
+    /**
+     * Until a tensor has so many entries, its amax is the largest of its history and of what was
+     * recorded in this step.
+     */
+    uint32_t calibration;
+} ofp8_delayed;
 
 #ifdef __cplusplus
 extern "C" {
@@ -1200,6 +1281,118 @@ ofp8_status ofp8_convert_scales_e8m0_to_f32(const struct ofp8_layout *from,
                                             const struct ofp8_layout *to,
                                             float *target,
                                             size_t target_count);
+
+/**
+ * Writes the bytes that the state of so many tensors takes: OFP8_DELAYED_SIZE, checked.
+ *
+ * Statuses: those of the rules (OFP8_NULL_POINTER, OFP8_MISALIGNED, OFP8_STRUCT_SIZE,
+ * OFP8_UNKNOWN_POLICY, OFP8_RECIPE: no history); OFP8_SHAPE where the size overflows.
+ *
+ * The caller guarantees:
+ * rules is null or points to as many bytes as its struct_size says; size is null or points
+ * to memory for the result.
+ */
+ofp8_status ofp8_delayed_size(const struct ofp8_delayed *rules, size_t tensors, size_t *size);
+
+/**
+ * Makes memory a new state: no step, no history, amax 0 in use, for which an f32 scale is 1.
+ *
+ * Statuses: those of the rules; OFP8_SHAPE; OFP8_LENGTH where state_size is not what
+ * ofp8_delayed_size says.
+ *
+ * The caller guarantees:
+ * rules as in ofp8_delayed_size; state points to memory for state_size bytes.
+ */
+ofp8_status ofp8_delayed_init(const struct ofp8_delayed *rules,
+                              size_t tensors,
+                              void *state,
+                              size_t state_size);
+
+/**
+ * Merges the amax that a pass over a tensor saw (as ofp8_amax writes it) into the tensor's
+ * staging slot.
+ *
+ * Statuses: those of the rules; OFP8_STATE; OFP8_LENGTH for a state of another size or a
+ * tensor that is not there.
+ *
+ * The caller guarantees:
+ * rules as in ofp8_delayed_size; state points to state_size bytes of a state.
+ */
+ofp8_status ofp8_delayed_record(const struct ofp8_delayed *rules,
+                                void *state,
+                                size_t state_size,
+                                size_t tensor,
+                                uint32_t amax);
+
+/**
+ * Writes where the staging slots lie inside the state: one integer a tensor, whose maximum is
+ * the merge (MPI_MAX on MPI_UINT32_T), in place.
+ *
+ * Statuses: as ofp8_delayed_amax.
+ *
+ * The caller guarantees:
+ * As ofp8_delayed_amax; the pointer is good for as long as the state stays where it is.
+ */
+ofp8_status ofp8_delayed_staging(const struct ofp8_delayed *rules,
+                                 void *state,
+                                 size_t state_size,
+                                 uint32_t **staging);
+
+/**
+ * Writes 1 if the next update does something (ranks reduce the staging slots then), else 0.
+ *
+ * Statuses: as ofp8_delayed_amax.
+ *
+ * The caller guarantees:
+ * As ofp8_delayed_amax.
+ */
+ofp8_status ofp8_delayed_is_due(const struct ofp8_delayed *rules,
+                                void *state,
+                                size_t state_size,
+                                uint32_t *is_due);
+
+/**
+ * Ends a step. If it was due: of each tensor with something staged, the history rolls and the
+ * amax in use is chosen anew; the staging slots are emptied.
+ *
+ * Statuses: as ofp8_delayed_record.
+ *
+ * The caller guarantees:
+ * As ofp8_delayed_record.
+ */
+ofp8_status ofp8_delayed_update(const struct ofp8_delayed *rules, void *state, size_t state_size);
+
+/**
+ * Writes the amax that a tensor is to be quantized with now, for ofp8_quantize and
+ * ofp8_scale_from_amax; 0 before anything is known, NaN only under
+ * OFP8_NON_FINITE_POISON.
+ *
+ * Statuses: those of the rules; OFP8_OVERLAP; OFP8_STATE; OFP8_LENGTH for a state of
+ * another size or a tensor that is not there.
+ *
+ * The caller guarantees:
+ * rules as in ofp8_delayed_size; state points to state_size bytes of a state; the last
+ * pointer is null or points to memory for the result.
+ */
+ofp8_status ofp8_delayed_amax(const struct ofp8_delayed *rules,
+                              void *state,
+                              size_t state_size,
+                              size_t tensor,
+                              uint32_t *amax);
+
+/**
+ * Writes how many updates of a tensor met an infinity or a NaN, up to 2^32 - 1.
+ *
+ * Statuses: as ofp8_delayed_amax.
+ *
+ * The caller guarantees:
+ * As ofp8_delayed_amax.
+ */
+ofp8_status ofp8_delayed_not_finite(const struct ofp8_delayed *rules,
+                                    void *state,
+                                    size_t state_size,
+                                    size_t tensor,
+                                    uint32_t *count);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -19,6 +19,8 @@ pub enum Error {
     Scale,
     /// The input holds a NaN or an infinity where none is allowed.
     NotFinite,
+    /// Memory is not a state of this kind, version and shape.
+    State,
 }
 
 impl Error {
@@ -31,6 +33,7 @@ impl Error {
             Error::Recipe => "block shape, formats and scale rule cannot go together",
             Error::Scale => "a scale is not positive and finite, or its format cannot hold it",
             Error::NotFinite => "the input holds a NaN or an infinity",
+            Error::State => "memory is not a state of this kind, version and shape",
         }
     }
 }

@@ -6,8 +6,9 @@
 use ofp8_ffi_tests::workspace;
 
 /// The files of the C ABI, in the order in which the header tells its story.
-const FILES: [&str; 9] = [
+const FILES: [&str; 10] = [
     "status", "info", "scalar", "slice", "recipe", "shape", "quantize", "inspect", "layout",
+    "delayed",
 ];
 
 /// The header as cbindgen writes it, with rustdoc's section titles put as C documentation does.

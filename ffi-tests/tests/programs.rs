@@ -29,6 +29,16 @@ fn views_in_cpp20() {
 }
 
 #[test]
+fn delayed_in_c99() {
+    check("c/delayed.c", Standard::C99);
+}
+
+#[test]
+fn delayed_in_cpp11() {
+    check("c/delayed.c", Standard::Cpp11);
+}
+
+#[test]
 fn layout_in_c99() {
     check("c/layout.c", Standard::C99);
 }

@@ -11,6 +11,7 @@
 #![allow(non_camel_case_types)]
 
 mod argument;
+mod delayed;
 mod info;
 mod inspect;
 mod layout;
@@ -21,6 +22,7 @@ mod shape;
 mod slice;
 mod status;
 
+pub use delayed::*;
 pub use info::*;
 pub use inspect::*;
 pub use layout::*;

@@ -22,7 +22,7 @@ pub enum ofp8_status {
     /// Not the number of a wide type, or not one that this function takes.
     OFP8_UNKNOWN_TYPE = 5,
     /// Not the number of a rounding, saturation, NaN policy, scaling, convention, rule,
-    /// special-block policy or layout, or random bits outside 1 to 32.
+    /// special-block policy, layout or algorithm, or random bits outside 1 to 32.
     OFP8_UNKNOWN_POLICY = 6,
     /// `struct_size` is too small, too large, or the excess is not zero.
     OFP8_STRUCT_SIZE = 7,
@@ -40,6 +40,8 @@ pub enum ofp8_status {
     OFP8_NOT_FINITE = 13,
     /// Not the number of a packing.
     OFP8_UNKNOWN_PACKING = 14,
+    /// Memory is not a state of this kind, version and shape.
+    OFP8_STATE = 16,
 }
 
 impl From<Error> for ofp8_status {
@@ -51,6 +53,7 @@ impl From<Error> for ofp8_status {
             Error::Recipe => ofp8_status::OFP8_RECIPE,
             Error::Scale => ofp8_status::OFP8_SCALE,
             Error::NotFinite => ofp8_status::OFP8_NOT_FINITE,
+            Error::State => ofp8_status::OFP8_STATE,
         }
     }
 }
@@ -103,6 +106,7 @@ pub extern "C" fn ofp8_status_text(status: u32) -> *const c_char {
         12 => c"a scale is not positive and finite, or its format cannot hold it",
         13 => c"the input holds a NaN or an infinity",
         14 => c"unknown packing",
+        16 => c"memory is not a state of this kind, version and shape",
         _ => c"unknown status",
     };
     text.as_ptr()
