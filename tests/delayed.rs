@@ -249,7 +249,7 @@ const STEPS: usize = 1000;
 
 fn settings() -> Vec<Setting> {
     let mut all = Vec::new();
-    for history in [1, 2, 16, 128] {
+    for history in [1, 2, 16, 40] {
         for algorithm in [
             (AmaxAlgorithm::Max, "max"),
             (AmaxAlgorithm::MostRecent, "most_recent"),

@@ -206,9 +206,9 @@ fn f32_block_scales_and_gfx950() {
     }
 }
 
-/// Whether no two scales share an offset; with `both_ways`, also what `inverse` says of each
-/// offset.
-fn check_bijection(layout: &Layout, both_ways: bool) {
+/// Checks every scale and every offset: no two scales share an offset, and `inverse` names the
+/// scale of each, or padding.
+fn check_whole(layout: &Layout) {
     let mut taken = vec![false; layout.size()];
     for row in 0..layout.rows() {
         for col in 0..layout.cols() {
@@ -217,77 +217,75 @@ fn check_bijection(layout: &Layout, both_ways: bool) {
             taken[offset] = true;
         }
     }
-    if both_ways {
-        for (offset, &is_scale) in taken.iter().enumerate() {
-            let found = layout.inverse(offset);
-            assert_eq!(found.is_some(), is_scale, "{layout:?} at {offset}");
-            if let Some((row, col)) = found {
-                assert_eq!(layout.index(row, col), Some(offset), "{layout:?}");
+    for (offset, &is_scale) in taken.iter().enumerate() {
+        let found = layout.inverse(offset);
+        assert_eq!(found.is_some(), is_scale, "{layout:?} at {offset}");
+        if let Some((row, col)) = found {
+            assert_eq!(layout.index(row, col), Some(offset), "{layout:?}");
+        }
+    }
+}
+
+/// Checks that a smaller layout is part of a larger one: in its corners and along a diagonal it
+/// has the same offsets, inside its size, both ways.
+fn check_part(part: &Layout, whole: &Layout) {
+    let (rows, cols) = (part.rows(), part.cols());
+    let check = |row: usize, col: usize| {
+        let offset = part.index(row, col);
+        assert_eq!(offset, whole.index(row, col), "{part:?} at {row},{col}");
+        let offset = offset.unwrap();
+        assert!(offset < part.size(), "{part:?} at {row},{col}");
+        assert_eq!(part.inverse(offset), Some((row, col)), "{part:?}");
+    };
+    check(rows - 1, 0);
+    check(0, cols - 1);
+    check(rows - 1, cols - 1);
+    (0..rows).for_each(|row| check(row, (row * 7 + rows) % cols));
+    assert_eq!(part.index(rows, 0), None);
+    assert_eq!(part.index(0, cols), None);
+    assert_eq!(part.inverse(part.size()), None);
+}
+
+/// Every size up to 400 x 400. A layout as wide as it is, in whole tiles, and as tall as any is
+/// checked in full; those of fewer rows are parts of it. (Of an order that goes down first, rows
+/// and columns change roles.) A full look at each of the 960,000 takes
+/// many minutes.
+#[test]
+fn bijection() {
+    const MOST: usize = 400;
+    for order in ORDERS {
+        let (tile_rows, tile_cols) = order.tile_shape();
+        let down_first = matches!(order, Order::MnMajorPadded | Order::PackedWords);
+        let tile = if down_first { tile_rows } else { tile_cols };
+        for line in 1..=MOST {
+            let sized = |along: usize, other: usize| {
+                let (rows, cols) = if down_first {
+                    (along, other)
+                } else {
+                    (other, along)
+                };
+                layout(order, false, rows, cols)
+            };
+            let whole = sized(line.next_multiple_of(tile), MOST);
+            if line % tile == 0 || line == MOST {
+                check_whole(&whole);
+            }
+            for other in 1..=MOST {
+                check_part(&sized(line, other), &whole);
             }
         }
     }
 }
 
-/// All sizes up to 400 x 400 in a release build, else those around the edges of tiles and all up
-/// to 24 x 24, which are also looked at from the other side.
+/// Sizes around the edges of tiles, row-wise and column-wise, in full.
 #[test]
-fn bijection() {
-    let complete = !cfg!(debug_assertions);
-    let workers = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        for worker in 0..workers {
-            scope.spawn(move || {
-                for rows in (worker..=400).step_by(workers) {
-                    for cols in 0..=400 {
-                        let edge = EDGES.contains(&rows) && EDGES.contains(&cols);
-                        let chosen = edge || (rows <= 24 && cols <= 24);
-                        if complete || chosen {
-                            for order in ORDERS {
-                                check_bijection(&layout(order, false, rows, cols), chosen);
-                            }
-                        }
-                    }
+fn bijection_in_full() {
+    for order in ORDERS {
+        for columnwise in [false, true] {
+            for rows in (0..=20).chain(EDGES) {
+                for cols in (0..=20).chain(EDGES) {
+                    check_whole(&layout(order, columnwise, rows, cols));
                 }
-            });
-        }
-    });
-}
-
-/// Every size up to 400 x 400, in every build: its size, its corners, and a few places of each.
-#[test]
-fn every_size_has_its_corners() {
-    let mut random = 1u64;
-    for rows in 1..=400 {
-        for cols in 1..=400 {
-            for order in ORDERS {
-                let (tile_rows, tile_cols) = order.tile_shape();
-                let grid = layout(order, (rows + cols) % 2 == 0, rows, cols);
-                let (r, c) = if grid.is_columnwise() {
-                    (cols, rows)
-                } else {
-                    (rows, cols)
-                };
-                let size = r.next_multiple_of(tile_rows) * c.next_multiple_of(tile_cols);
-                assert_eq!(grid.size(), size);
-                assert_eq!(grid.index(0, 0), Some(0));
-                let check = |row: usize, col: usize| {
-                    let offset = grid.index(row, col).unwrap();
-                    assert!(offset < size, "{grid:?} at {row},{col}");
-                    assert_eq!(grid.inverse(offset), Some((row, col)), "{grid:?}");
-                };
-                check(rows - 1, 0);
-                check(0, cols - 1);
-                check(rows - 1, cols - 1);
-                for _ in 0..4 {
-                    random = random.wrapping_mul(6364136223846793005).wrapping_add(1);
-                    check(
-                        (random >> 33) as usize % rows,
-                        (random >> 49) as usize % cols,
-                    );
-                }
-                assert_eq!(grid.index(rows, 0), None);
-                assert_eq!(grid.index(0, cols), None);
-                assert_eq!(grid.inverse(size), None);
             }
         }
     }
