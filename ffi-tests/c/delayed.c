@@ -128,7 +128,8 @@ static void quantize(void)
     CHECK(ofp8_delayed_init(&rules, TENSORS, state, sizeof state) == OFP8_OK);
     step(&rules, 224.0f);
     CHECK(ofp8_delayed_amax(&rules, state, sizeof state, 0, &amax) == OFP8_OK);
-    CHECK(ofp8_quantize(&recipe, &shape, NULL, source, &amax, codes, &scale, 1, NULL) == OFP8_OK);
+    CHECK(ofp8_quantize(&recipe, &shape, NULL, source, &amax, codes, &scale, 1, NULL, NULL)
+          == OFP8_OK);
     CHECK(scale == 0.5f && codes[0] == ofp8_e4m3_from_f32(2.0f) && codes[2] == 0x7E);
 }
 

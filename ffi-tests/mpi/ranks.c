@@ -19,8 +19,8 @@ enum { ROWS = 1000, COLS = 200, COUNT = ROWS * COLS, SPECIALS = 4 };
 static int rank, ranks;
 static float source[COUNT];
 
-/* The recipes, and by how many rows a shard may be cut: a block that no other rank has part of
- * needs no agreement. */
+/* The recipes, and by how many rows a shard of rows may be cut (0: not at all): a block that no
+ * other rank has part of needs no agreement. */
 struct test {
     const char *name;
     size_t block_rows, block_cols, cut;
@@ -38,6 +38,7 @@ static const struct test tests[] = {
     {"columns of 32", 0, 32, 1, OFP8_SCALING_E8M0, OFP8_SPECIAL_POISON, OFP8_NEAREST_EVEN},
     {"row", 1, 0, 1, OFP8_SCALING_F32, OFP8_SPECIAL_POISON, OFP8_NEAREST_EVEN},
     {"1x32", 1, 32, 1, OFP8_SCALING_E8M0, OFP8_SPECIAL_POISON, OFP8_STOCHASTIC_A},
+    {"NVFP4", 1, 16, 0, OFP8_SCALING_TWO_LEVEL, OFP8_SPECIAL_POISON, OFP8_NEAREST_EVEN},
     {"128x128", 128, 128, 128, OFP8_SCALING_F32, OFP8_SPECIAL_POISON, OFP8_NEAREST_EVEN},
 };
 
@@ -73,7 +74,8 @@ static ofp8_recipe recipe_of(const struct test *test)
     ofp8_recipe recipe;
     memset(&recipe, 0, sizeof recipe);
     recipe.struct_size = sizeof recipe;
-    recipe.element = OFP8_E4M3;
+    recipe.element = test->scaling == OFP8_SCALING_TWO_LEVEL ? OFP8_E2M1 : OFP8_E4M3;
+    recipe.block_scale = test->scaling == OFP8_SCALING_TWO_LEVEL ? OFP8_UE4M3 : 0;
     recipe.block_rows = test->block_rows;
     recipe.block_cols = test->block_cols;
     recipe.scaling = test->scaling;
@@ -97,6 +99,7 @@ static ofp8_shape shape_of(size_t rows)
 /* What quantizing gives. */
 struct result {
     uint8_t codes[COUNT];
+    float tensor_scale;
     uint8_t scales[COUNT * 4];
     size_t scale_bytes;
     ofp8_stats stats;
@@ -104,25 +107,27 @@ struct result {
 
 static struct result whole, mine, together;
 
-/* Quantizes some rows into `result`, from its beginning. With `merge`, by the amaxes of all
- * ranks. */
-static void quantize(const struct test *test, size_t first, size_t rows, int merge,
-                     struct result *result)
+/* Quantizes what a shape describes into `result`, from its beginning. With `merge`, by the
+ * amaxes of all ranks. */
+static void quantize(const struct test *test, const ofp8_shape *shape, const float *from,
+                     uint64_t first_index, int merge, struct result *result)
 {
     static uint32_t amax[COUNT];
     const ofp8_recipe recipe = recipe_of(test);
-    const ofp8_shape shape = shape_of(rows);
-    const ofp8_philox random = {42, 7, first * COLS};
-    size_t down = 0, across = 0;
-    CHECK(ofp8_scale_grid(&recipe, rows, COLS, &down, &across) == OFP8_OK);
-    const size_t blocks = down * across;
+    const ofp8_philox random = {42, 7, first_index};
+    const int two_level = test->scaling == OFP8_SCALING_TWO_LEVEL;
+    const int bytes = two_level || test->scaling == OFP8_SCALING_E8M0;
+    size_t down = 0, across = 0, blocks;
+    CHECK(ofp8_scale_grid(&recipe, shape->rows, COLS, &down, &across) == OFP8_OK);
+    blocks = down * across;
     if (merge) {
-        CHECK(ofp8_amax_blocks(&recipe, &shape, source + first * COLS, amax, blocks) == OFP8_OK);
+        CHECK(ofp8_amax_blocks(&recipe, shape, from, amax, blocks) == OFP8_OK);
         MPI_Allreduce(MPI_IN_PLACE, amax, (int)blocks, MPI_UINT32_T, MPI_MAX, MPI_COMM_WORLD);
     }
-    CHECK(ofp8_quantize(&recipe, &shape, &random, source + first * COLS, merge ? amax : NULL,
-                        result->codes, result->scales, blocks, &result->stats) == OFP8_OK);
-    result->scale_bytes = blocks * (test->scaling == OFP8_SCALING_E8M0 ? 1 : 4);
+    CHECK(ofp8_quantize(&recipe, shape, &random, from, merge ? amax : NULL, result->codes,
+                        result->scales, blocks, two_level ? &result->tensor_scale : NULL,
+                        &result->stats) == OFP8_OK);
+    result->scale_bytes = blocks * (bytes ? 1 : 4);
 }
 
 static void merge_stats(void *in, void *inout, int *count, MPI_Datatype *type)
@@ -149,30 +154,68 @@ static size_t gather(const uint8_t *bytes, size_t count, uint8_t *all)
     return total;
 }
 
-static void shards(const struct test *test, MPI_Op op, MPI_Datatype type)
+/* Codes and statistics of all ranks together against those of the whole. */
+static void compare(size_t codes, MPI_Op op, MPI_Datatype type)
+{
+    CHECK(gather(mine.codes, codes, together.codes) == COUNT);
+    CHECK(memcmp(together.codes, whole.codes, COUNT) == 0);
+    MPI_Allreduce(&mine.stats, &together.stats, 1, type, op, MPI_COMM_WORLD);
+    CHECK(memcmp(&together.stats, &whole.stats, sizeof whole.stats) == 0);
+    CHECK(whole.stats.count == COUNT);
+}
+
+/* All scales of the whole are on this rank. */
+static void compare_scales(void)
+{
+    CHECK(mine.scale_bytes == whole.scale_bytes);
+    CHECK(memcmp(mine.scales, whole.scales, whole.scale_bytes) == 0);
+    CHECK(memcmp(&mine.tensor_scale, &whole.tensor_scale, sizeof(float)) == 0);
+}
+
+/* Shards of whole rows, each a matrix of its own. */
+static void shards_of_rows(const struct test *test, MPI_Op op, MPI_Datatype type)
 {
     const size_t first = first_row(rank, test->cut);
     const size_t rows = first_row(rank + 1, test->cut) - first;
+    const ofp8_shape shape = shape_of(rows);
     const int shared = test->block_rows == 0;
-    memset(&mine, 0xA5, sizeof mine);
-    memset(&whole, 0x5A, sizeof whole);
-    quantize(test, 0, ROWS, 0, &whole);
-    quantize(test, first, rows, shared, &mine);
-
-    CHECK(gather(mine.codes, rows * COLS, together.codes) == COUNT);
-    CHECK(memcmp(together.codes, whole.codes, COUNT) == 0);
+    quantize(test, &shape, source + first * COLS, first * COLS, shared, &mine);
+    compare(rows * COLS, op, type);
     if (shared) {
-        /* Every rank has all scales. */
-        CHECK(mine.scale_bytes == whole.scale_bytes);
-        CHECK(memcmp(mine.scales, whole.scales, whole.scale_bytes) == 0);
+        compare_scales();
     } else {
         CHECK(gather(mine.scales, mine.scale_bytes, together.scales) == whole.scale_bytes);
         CHECK(memcmp(together.scales, whole.scales, whole.scale_bytes) == 0);
     }
-    MPI_Allreduce(&mine.stats, &together.stats, 1, type, op, MPI_COMM_WORLD);
-    CHECK(memcmp(&together.stats, &whole.stats, sizeof whole.stats) == 0);
-    CHECK(whole.stats.count == COUNT);
-    if (failures > 0) {
+}
+
+/* Shards that begin and end anywhere, in the middle of rows and blocks. */
+static void flat_shards(const struct test *test, MPI_Op op, MPI_Datatype type)
+{
+    const size_t begin = rank == 0 ? 0 : first_row(rank, 1) * COLS + 77;
+    const size_t end = rank + 1 == ranks ? COUNT : first_row(rank + 1, 1) * COLS + 77;
+    ofp8_shape shape = shape_of(ROWS);
+    shape.is_shard = 1;
+    shape.shard_first = begin;
+    shape.shard_len = end - begin;
+    quantize(test, &shape, source + begin, 0, 1, &mine);
+    compare(end - begin, op, type);
+    compare_scales();
+}
+
+static void shards(const struct test *test, MPI_Op op, MPI_Datatype type)
+{
+    const ofp8_shape shape = shape_of(ROWS);
+    const int before = failures;
+    memset(&whole, 0, sizeof whole);
+    quantize(test, &shape, source, 0, 0, &whole);
+    if (test->cut > 0) {
+        memset(&mine, 0, sizeof mine);
+        shards_of_rows(test, op, type);
+    }
+    memset(&mine, 0, sizeof mine);
+    flat_shards(test, op, type);
+    if (failures > before) {
         printf("rank %d: %s\n", rank, test->name);
     }
 }
