@@ -6,6 +6,7 @@
 //!
 //! - one value: the [`types`], such as [`E4M3`]; or [`scalar`], for a [`Format`] chosen at run time;
 //! - many values: [`mod@slice`]; a matrix with scales: [`scale`] and its [`Recipe`];
+//! - sums of products, and gradients over micro-batches: [`accumulate`];
 //! - rounding, saturation, NaN: [`Cast`]; random bits: [`random`];
 //! - what a pass saw and lost: [`Stats`], [`Amax`], [`monitor`];
 //! - codes narrower than a byte, packed: [`pack`]; slices of codes as slices of a type: [`views`].
@@ -29,6 +30,7 @@
 #[cfg(any(feature = "std", test))]
 extern crate std;
 
+pub mod accumulate;
 #[cfg(feature = "capi")]
 pub mod capi;
 pub mod error;

@@ -153,6 +153,11 @@ impl<'a, T> Matrix<'a, T> {
         (self.rows, self.cols) == (other.rows, other.cols) && self.there == other.there
     }
 
+    /// Whether all elements are there.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.there == ALL
+    }
+
     /// The first column of [`Matrix::segment`].
     #[inline]
     pub(crate) fn first_column(&self, row: usize, from: usize, to: usize) -> usize {
@@ -243,5 +248,41 @@ impl<'a, T> MatrixMut<'a, T> {
     pub(crate) fn segment(&mut self, row: usize, from: usize, to: usize) -> &mut [T] {
         let (places, _) = present(row * self.stride, from, to, self.there);
         self.data.get_mut(places).unwrap_or_default()
+    }
+
+    /// The same matrix to read.
+    pub(crate) fn as_matrix(&self) -> Matrix<'_, T> {
+        Matrix {
+            data: self.data,
+            rows: self.rows,
+            cols: self.cols,
+            stride: self.stride,
+            there: self.there,
+        }
+    }
+
+    /// Whether all elements are there.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.there == ALL
+    }
+
+    /// Some of the rows of a whole matrix; none where there are no such rows.
+    pub(crate) fn part(&mut self, rows: Range<usize>) -> MatrixMut<'_, T> {
+        let data = self.data.get_mut(rows.start * self.stride..);
+        MatrixMut {
+            rows: if data.is_some() { rows.len() } else { 0 },
+            data: data.unwrap_or_default(),
+            cols: self.cols,
+            stride: self.stride,
+            there: self.there,
+        }
+    }
+
+    /// The elements of a whole matrix from row `row`, column `col` on.
+    #[inline]
+    pub(crate) fn from(&mut self, row: usize, col: usize) -> &mut [T] {
+        self.data
+            .get_mut(row * self.stride + col..)
+            .unwrap_or_default()
     }
 }

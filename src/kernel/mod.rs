@@ -7,6 +7,7 @@
 //! ([`portable::encode`]). All formats share that code, driven by one [`Params`].
 
 mod environment;
+pub(crate) mod gemm;
 mod params;
 mod portable;
 mod table;

@@ -305,6 +305,11 @@ impl Recipe {
         self.block
     }
 
+    /// Whether there is a scale for the tensor besides those of its blocks.
+    pub(crate) const fn is_two_level(&self) -> bool {
+        matches!(self.scaling, Scaling::TwoLevel(_))
+    }
+
     /// The scaling.
     pub const fn scaling(&self) -> Scaling {
         self.scaling

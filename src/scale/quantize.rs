@@ -106,6 +106,18 @@ impl ScalesMut<'_> {
         }
     }
 
+    /// The entries in a range; none where there is no such range.
+    pub(crate) fn part(&mut self, range: Range<usize>) -> ScalesMut<'_> {
+        match self {
+            ScalesMut::F32(scales) => ScalesMut::F32(scales.get_mut(range).unwrap_or_default()),
+            ScalesMut::E8M0(scales) => ScalesMut::E8M0(scales.get_mut(range).unwrap_or_default()),
+            ScalesMut::TwoLevel { tensor, blocks } => ScalesMut::TwoLevel {
+                tensor,
+                blocks: blocks.get_mut(range).unwrap_or_default(),
+            },
+        }
+    }
+
     /// Stores the scale of the tensor, where there is a place for it.
     fn store_tensor(&mut self, scale: &TensorScale) {
         if let ScalesMut::TwoLevel { tensor, .. } = self {
@@ -288,8 +300,7 @@ impl Recipe {
         if !codes.is_like(&target) {
             return Err(Error::Shape);
         }
-        self.check_kind(scales.kind())?;
-        self.check_grid(rows, cols, scales.len())?;
+        self.check_stored(rows, cols, &scales)?;
         kernel::with_default_environment(|| {
             self.each_block(rows, cols, |cell| {
                 let scale = self.stored_scale(&scales, cell.index);
@@ -297,6 +308,34 @@ impl Recipe {
                     let from = codes.segment(row, cell.cols.start, cell.cols.end);
                     let to = target.segment(row, cell.cols.start, cell.cols.end);
                     kernel::decode_scaled(self.element, scale, from, to);
+                }
+            });
+        });
+        Ok(())
+    }
+
+    /// Shows what [`Recipe::dequantize`] gives as f32, a piece of a row at a time: the row, the
+    /// first column, the values. The order is that of the blocks.
+    pub(crate) fn each_dequantized(
+        &self,
+        codes: Matrix<'_, u8>,
+        scales: Scales<'_>,
+        mut visit: impl FnMut(usize, usize, &[f32]),
+    ) -> Result<(), Error> {
+        let (rows, cols) = (codes.rows(), codes.cols());
+        self.check_stored(rows, cols, &scales)?;
+        let mut values = [0.0; CHUNK];
+        kernel::with_default_environment(|| {
+            self.each_block(rows, cols, |cell| {
+                let scale = self.stored_scale(&scales, cell.index);
+                for row in cell.rows.clone() {
+                    for start in cell.cols.clone().step_by(CHUNK) {
+                        let end = cell.cols.end.min(start + CHUNK);
+                        let from = codes.segment(row, start, end);
+                        let values = values.get_mut(..from.len()).unwrap_or_default();
+                        kernel::decode_scaled(self.element, scale, from, values);
+                        visit(row, start, values);
+                    }
                 }
             });
         });
@@ -316,13 +355,7 @@ impl Recipe {
         if !source.is_like(&codes) {
             return Err(Error::Shape);
         }
-        if let Some(scales) = &scales {
-            self.check_kind(scales.kind())?;
-            self.check_grid(rows, cols, scales.len())?;
-        }
-        if self.cast.rounding.random_bits() > random.map_or(0, |_| Philox::BITS) {
-            return Err(Error::RandomBits);
-        }
+        self.check_target(rows, cols, random, scales.as_ref())?;
         let mut stats = Stats::EMPTY;
         kernel::with_default_environment(|| {
             let tensor = self.tensor_scale(self.whole_amax(origin, source));
@@ -374,7 +407,7 @@ impl Recipe {
     }
 
     /// The multiplier of a block; NaN beyond the end.
-    fn stored_scale(&self, scales: &Scales<'_>, index: usize) -> f32 {
+    pub(crate) fn stored_scale(&self, scales: &Scales<'_>, index: usize) -> f32 {
         let decode = |format, codes: &[u8]| {
             codes
                 .get(index)
@@ -477,11 +510,11 @@ impl Recipe {
         cell: &Cell,
         scale: &BlockScale,
     ) -> f64 {
-        let (mut codes, mut back) = ([0; ERROR_CHUNK], [0.0; ERROR_CHUNK]);
+        let (mut codes, mut back) = ([0; CHUNK], [0.0; CHUNK]);
         let mut sum = 0.0;
         for row in cell.rows.clone() {
-            for start in cell.cols.clone().step_by(ERROR_CHUNK) {
-                let end = cell.cols.end.min(start + ERROR_CHUNK);
+            for start in cell.cols.clone().step_by(CHUNK) {
+                let end = cell.cols.end.min(start + CHUNK);
                 let from = source.segment(row, start, end);
                 let codes = codes.get_mut(..from.len()).unwrap_or_default();
                 let back = back.get_mut(..from.len()).unwrap_or_default();
@@ -569,6 +602,35 @@ impl Recipe {
         }
     }
 
+    /// Whether a matrix of that shape can be quantized into these scales.
+    pub(crate) fn check_target(
+        &self,
+        rows: usize,
+        cols: usize,
+        random: Option<Philox>,
+        scales: Option<&ScalesMut<'_>>,
+    ) -> Result<(), Error> {
+        if let Some(scales) = scales {
+            self.check_kind(scales.kind())?;
+            self.check_grid(rows, cols, scales.len())?;
+        }
+        if self.cast.rounding.random_bits() > random.map_or(0, |_| Philox::BITS) {
+            return Err(Error::RandomBits);
+        }
+        Ok(())
+    }
+
+    /// Whether these are the scales of a matrix of that shape.
+    pub(crate) fn check_stored(
+        &self,
+        rows: usize,
+        cols: usize,
+        scales: &Scales<'_>,
+    ) -> Result<(), Error> {
+        self.check_kind(scales.kind())?;
+        self.check_grid(rows, cols, scales.len())
+    }
+
     /// Whether the kind of the scales is the recipe's.
     fn check_kind(&self, kind: Kind) -> Result<(), Error> {
         if kind == self.scaling.kind() {
@@ -589,8 +651,8 @@ impl Recipe {
     }
 }
 
-/// Elements of a chunk of [`Recipe::cell_error`], on the stack.
-const ERROR_CHUNK: usize = 256;
+/// Elements that are decoded at a time, on the stack.
+const CHUNK: usize = 256;
 
 /// The random bits of a part of a row.
 fn random_of<S>(

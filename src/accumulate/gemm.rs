@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The matrix product.
+//!
+//! The sequential order goes tile by tile: a panel of columns of B is decoded once for all rows of
+//! A, a panel of rows of A once for each panel of columns of B. Both panels lie on the stack;
+//! nothing is allocated.
+
+use core::ops::Range;
+
+use super::dot::Entries;
+use super::operand::{Operand, Segments, joint_scale, scaled};
+use super::{Order, canonical};
+use crate::error::Error;
+use crate::kernel;
+use crate::kernel::gemm::{COLS, DEPTH, PanelA, PanelB, ROWS, multiply_add};
+use crate::matrix::{Matrix, MatrixMut};
+use crate::random::Philox;
+use crate::scale::{Recipe, ScalesMut};
+use crate::stats::Stats;
+
+/// `c[i][j]` = the sum over k of `a[i][k] * b[j][k]`, scales included: M x N from M vectors of A
+/// and N vectors of B.
+///
+/// [`Error::Shape`] where the three do not fit, [`Error::Recipe`] as [`super::dot`]. On an error
+/// nothing has been written.
+///
+/// `Sequential` runs at the speed of f32 arithmetic and takes 40 KiB of stack (64-bit machines; 6
+/// KiB elsewhere). The other orders take each entry by itself, and so does `Sequential` where scales
+/// change along K in steps of more than 128 (32 on machines of less than 64 bits).
+pub fn gemm(
+    a: Operand<'_>,
+    b: Operand<'_>,
+    order: Order,
+    mut c: MatrixMut<'_, f32>,
+) -> Result<(), Error> {
+    let fits = c.rows() == a.vectors() && c.cols() == b.vectors() && c.is_whole();
+    if a.depth() != b.depth() || !fits {
+        return Err(Error::Shape);
+    }
+    order.check(&a, &b)?;
+    if c.cols() == 0 {
+        // Without entries the rows may be any number.
+        return Ok(());
+    }
+    kernel::with_default_environment(|| {
+        if order == Order::Sequential && fits_panels(&a, &b) {
+            sequential(&a, &b, &mut c);
+        } else {
+            one_by_one(a, b, order, &mut c);
+        }
+    });
+    Ok(())
+}
+
+/// Where [`gemm_quantized`] writes, and by which recipe.
+#[derive(Debug)]
+pub struct Quantized<'a> {
+    /// The recipe.
+    pub recipe: Recipe,
+    /// The random bits of a stochastic rounding: the number of an entry is
+    /// `first_index + i * N + j`.
+    pub random: Option<Philox>,
+    /// Room for f32 results: at least one row of the recipe's blocks, that is `block.rows x N`, or
+    /// `M x N` where a block spans all rows or there is a scale for the tensor; with more, fewer
+    /// turns are taken. What is in it afterwards is not specified.
+    pub workspace: &'a mut [f32],
+    /// Codes, M x N.
+    pub codes: MatrixMut<'a, u8>,
+    /// One scale a block.
+    pub scales: ScalesMut<'a>,
+}
+
+/// [`gemm`], quantized: the same codes, scales and counts as [`Recipe::quantize`] gives for its
+/// result.
+///
+/// Errors as [`gemm`] and [`Recipe::quantize`]; [`Error::Length`], too, where the workspace is too
+/// short. On an error nothing has been written.
+pub fn gemm_quantized(
+    a: Operand<'_>,
+    b: Operand<'_>,
+    order: Order,
+    target: Quantized<'_>,
+) -> Result<Stats, Error> {
+    let Quantized {
+        recipe,
+        random,
+        workspace,
+        mut codes,
+        mut scales,
+    } = target;
+    let (rows, cols) = (a.vectors(), b.vectors());
+    let fits = codes.rows() == rows && codes.cols() == cols && codes.is_whole();
+    if a.depth() != b.depth() || !fits {
+        return Err(Error::Shape);
+    }
+    order.check(&a, &b)?;
+    recipe.check_target(rows, cols, random, Some(&scales))?;
+    if rows == 0 || cols == 0 {
+        return Ok(Stats::EMPTY);
+    }
+    let block_rows = match recipe.block().rows {
+        0 => rows,
+        size => size.min(rows),
+    };
+    let mut band = workspace.len() / cols / block_rows * block_rows;
+    if recipe.is_two_level() && band < rows {
+        // The scale of the tensor comes from all of it.
+        band = 0;
+    }
+    if band == 0 {
+        return Err(Error::Length);
+    }
+    let across = recipe.block().grid(rows, cols).1;
+    let mut stats = Stats::EMPTY;
+    for first in (0..rows).step_by(band) {
+        let part = first..rows.min(first + band);
+        let height = part.len();
+        gemm(
+            a.part(part.clone())?,
+            b,
+            order,
+            MatrixMut::new(workspace, height, cols)?,
+        )?;
+        let results = Matrix::new(workspace, height, cols)?;
+        let before = first / block_rows * across;
+        let blocks = before..before + height.div_ceil(block_rows) * across;
+        let (codes, scales) = (codes.part(part), scales.part(blocks));
+        let of_part = match random {
+            Some(philox) => {
+                let number = (first as u64).wrapping_mul(cols as u64);
+                let philox = philox.at(philox.first_index.wrapping_add(number));
+                recipe.quantize_stochastic(philox, results, codes, scales)?
+            }
+            None => recipe.quantize(results, codes, scales)?,
+        };
+        stats = stats.merge(of_part);
+    }
+    Ok(stats)
+}
+
+/// Each entry by itself.
+fn one_by_one(a: Operand<'_>, b: Operand<'_>, order: Order, c: &mut MatrixMut<'_, f32>) {
+    let entries = Entries::new(a, b);
+    let cols = c.cols();
+    for i in 0..c.rows() {
+        for (j, entry) in c.segment(i, 0, cols).iter_mut().enumerate() {
+            *entry = entries.entry(order, i, j);
+        }
+    }
+}
+
+/// Whether the segments between changes of scale fit a panel, or there is one scale a vector.
+fn fits_panels(a: &Operand<'_>, b: &Operand<'_>) -> bool {
+    let segments = Segments::new(a, b);
+    segments.is_one() || segments.longest() <= DEPTH
+}
+
+/// The sequential order, tile by tile.
+fn sequential(a: &Operand<'_>, b: &Operand<'_>, c: &mut MatrixMut<'_, f32>) {
+    let (rows, cols) = (c.rows(), c.cols());
+    for i in 0..rows {
+        c.segment(i, 0, cols).fill(0.0);
+    }
+    if a.depth() == 0 {
+        return;
+    }
+    let segments = Segments::new(a, b);
+    let mut panel_b = [[0.0; COLS]; DEPTH];
+    for part in panels(&segments, a.depth()) {
+        for j in (0..cols).step_by(COLS) {
+            let of_b = j..cols.min(j + COLS);
+            load_columns(b, of_b.clone(), part.clone(), &mut panel_b);
+            if segments.is_one() {
+                let columns = panel_b.get(..part.len()).unwrap_or_default();
+                add_columns(a, part.clone(), columns, of_b, None, c);
+                continue;
+            }
+            for segment in segments.within(part.clone()) {
+                let k = segment.start - part.start..segment.end - part.start;
+                let columns = panel_b.get(k).unwrap_or_default();
+                let scales = scales_of(b, of_b.clone(), segment.start);
+                add_columns(a, segment, columns, of_b.clone(), Some(&scales), c);
+            }
+        }
+    }
+    for i in 0..rows {
+        let of_a = a.scale(i, 0);
+        for (j, entry) in c.segment(i, 0, cols).iter_mut().enumerate() {
+            if segments.is_one() {
+                *entry = 0.0 + scaled(joint_scale(of_a, b.scale(j, 0)), *entry);
+            }
+            *entry = canonical(*entry);
+        }
+    }
+}
+
+/// Adds the products of a part of K to some columns of the result, for all rows: as they are, or
+/// times the scales of the rows and these scales of the columns.
+fn add_columns(
+    a: &Operand<'_>,
+    part: Range<usize>,
+    columns: &[[f32; COLS]],
+    cols: Range<usize>,
+    scales: Option<&[f32; COLS]>,
+    c: &mut MatrixMut<'_, f32>,
+) {
+    let mut panel = [0.0; ROWS * DEPTH];
+    for i in (0..a.vectors()).step_by(ROWS) {
+        let tile = Tile {
+            rows: i..a.vectors().min(i + ROWS),
+            cols: cols.clone(),
+        };
+        load_rows(a, tile.rows.clone(), part.clone(), &mut panel);
+        match scales {
+            None => tile.add(&panel, columns, c),
+            Some(of_b) => {
+                let of_a = scales_of(a, tile.rows.clone(), part.start);
+                tile.add_scaled(&panel, columns, &of_a, of_b, c);
+            }
+        }
+    }
+}
+
+/// The scales of some vectors at one `k`; 1 beyond the last.
+fn scales_of<const LEN: usize>(
+    operand: &Operand<'_>,
+    vectors: Range<usize>,
+    k: usize,
+) -> [f32; LEN] {
+    let mut scales = [1.0; LEN];
+    for (scale, vector) in scales.iter_mut().zip(vectors) {
+        *scale = operand.scale(vector, k);
+    }
+    scales
+}
+
+/// K cut into parts that fit a panel, at changes of scale where there are some.
+fn panels(segments: &Segments, depth: usize) -> impl Iterator<Item = Range<usize>> {
+    let mut start = 0;
+    core::iter::from_fn(move || {
+        if start >= depth {
+            return None;
+        }
+        let end = if segments.is_one() {
+            depth.min(start + DEPTH)
+        } else {
+            let rest = segments.within(start..depth);
+            let fitting = rest.take_while(|segment| segment.end - start <= DEPTH);
+            fitting.last().map_or(depth, |segment| segment.end)
+        };
+        let part = start..end;
+        start = end;
+        Some(part)
+    })
+}
+
+/// Some entries of the product: at most `ROWS` x `COLS`.
+struct Tile {
+    rows: Range<usize>,
+    cols: Range<usize>,
+}
+
+impl Tile {
+    /// Adds the products of a panel to the entries.
+    fn add(&self, a: &PanelA, b: &[[f32; COLS]], c: &mut MatrixMut<'_, f32>) {
+        let stride = c.stride();
+        if self.rows.len() == ROWS && self.cols.len() == COLS {
+            multiply_add(a, b, c.from(self.rows.start, self.cols.start), stride);
+            return;
+        }
+        let mut sums = [[0.0; COLS]; ROWS];
+        for (row, sums) in self.rows.clone().zip(&mut sums) {
+            let entries = c.segment(row, self.cols.start, self.cols.end);
+            for (sum, entry) in sums.iter_mut().zip(entries) {
+                *sum = *entry;
+            }
+        }
+        multiply_add(a, b, sums.as_flattened_mut(), COLS);
+        for (row, sums) in self.rows.clone().zip(&sums) {
+            let entries = c.segment(row, self.cols.start, self.cols.end);
+            for (entry, sum) in entries.iter_mut().zip(sums) {
+                *entry = *sum;
+            }
+        }
+    }
+
+    /// Adds the products of a segment, times their scales.
+    fn add_scaled(
+        &self,
+        a: &PanelA,
+        b: &[[f32; COLS]],
+        of_a: &[f32; ROWS],
+        of_b: &[f32; COLS],
+        c: &mut MatrixMut<'_, f32>,
+    ) {
+        let mut sums = [[0.0; COLS]; ROWS];
+        multiply_add(a, b, sums.as_flattened_mut(), COLS);
+        for ((row, sums), &of_row) in self.rows.clone().zip(&sums).zip(of_a) {
+            let entries = c.segment(row, self.cols.start, self.cols.end);
+            // Where f32 holds the joint scale as a normal number, one f32 product is what `scaled`
+            // gives.
+            let products = of_b.map(|of_col| of_row * of_col);
+            let is_usual = products.iter().all(|product| product.is_normal());
+            let terms = entries.iter_mut().zip(sums);
+            if is_usual {
+                for ((entry, sum), scale) in terms.zip(&products) {
+                    *entry += scale * sum;
+                }
+            } else {
+                for ((entry, sum), &of_col) in terms.zip(of_b) {
+                    *entry += scaled(joint_scale(of_row, of_col), *sum);
+                }
+            }
+        }
+    }
+}
+
+/// Decodes a part of some vectors of A, one after another; missing vectors are zero.
+fn load_rows(a: &Operand<'_>, vectors: Range<usize>, part: Range<usize>, panel: &mut PanelA) {
+    let mut codes = [0; ROWS * DEPTH];
+    let depth = part.len();
+    for (vector, codes) in vectors.zip(codes.chunks_mut(depth)) {
+        if a.is_k_contiguous() {
+            let from = a.codes(vector, part.clone(), &mut []);
+            for (code, &from) in codes.iter_mut().zip(from) {
+                *code = from;
+            }
+        } else {
+            a.codes(vector, part.clone(), codes);
+        }
+    }
+    if let (Some(codes), Some(panel)) = (codes.get(..ROWS * depth), panel.get_mut(..ROWS * depth)) {
+        kernel::decode(a.format(), codes, panel);
+    }
+}
+
+/// Codes that are transposed together.
+const SQUARE: usize = 8;
+
+/// Decodes a part of some vectors of B, k by k; the rest of the panel's columns is zero.
+fn load_columns(b: &Operand<'_>, vectors: Range<usize>, part: Range<usize>, panel: &mut PanelB) {
+    let (squares, _) = panel.as_chunks_mut::<SQUARE>();
+    for (k, target) in part.clone().step_by(SQUARE).zip(squares) {
+        let part = k..part.end.min(k + SQUARE);
+        let mut codes = [[0; COLS]; SQUARE];
+        if b.is_k_contiguous() {
+            for first in vectors.clone().step_by(SQUARE) {
+                let square = square(b, first..vectors.end.min(first + SQUARE), part.clone());
+                for (codes, of_k) in codes.iter_mut().zip(square) {
+                    let at = first - vectors.start;
+                    if let Some(codes) = codes.get_mut(at..).and_then(|c| c.first_chunk_mut()) {
+                        *codes = of_k.to_le_bytes();
+                    }
+                }
+            }
+        } else {
+            for (k, codes) in part.zip(&mut codes) {
+                let from = b.across(k, vectors.clone());
+                if let Some(codes) = codes.get_mut(..from.len()) {
+                    codes.copy_from_slice(from);
+                }
+            }
+        }
+        kernel::decode(b.format(), codes.as_flattened(), target.as_flattened_mut());
+    }
+}
+
+/// At most 8 codes of at most 8 vectors, transposed: byte `v` of word `k` is code `k` of vector `v`.
+fn square(b: &Operand<'_>, vectors: Range<usize>, part: Range<usize>) -> [u64; SQUARE] {
+    let mut words = [0; SQUARE];
+    for (word, vector) in words.iter_mut().zip(vectors) {
+        let from = b.codes(vector, part.clone(), &mut []);
+        let mut bytes = [0; SQUARE];
+        for (byte, &code) in bytes.iter_mut().zip(from) {
+            *byte = code;
+        }
+        *word = u64::from_le_bytes(bytes);
+    }
+    transpose(words)
+}
+
+/// Transposes 8 x 8 bytes: quarters, then their quarters, then single bytes change places.
+fn transpose(mut words: [u64; SQUARE]) -> [u64; SQUARE] {
+    const MASKS: [(usize, u64); 3] = [
+        (4, 0x0000_0000_FFFF_FFFF),
+        (2, 0x0000_FFFF_0000_FFFF),
+        (1, 0x00FF_00FF_00FF_00FF),
+    ];
+    for (distance, mask) in MASKS {
+        for pair in words.chunks_mut(2 * distance) {
+            let (low, high) = pair.split_at_mut(distance);
+            for (low, high) in low.iter_mut().zip(high) {
+                let moved = (*low >> (8 * distance) ^ *high) & mask;
+                *high ^= moved;
+                *low ^= moved << (8 * distance);
+            }
+        }
+    }
+    words
+}
