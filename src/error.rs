@@ -19,6 +19,8 @@ pub enum Error {
     Scale,
     /// The input holds a NaN or an infinity where none is allowed.
     NotFinite,
+    /// This machine cannot run the kernel.
+    Kernel,
     /// Memory is not a state of this kind, version and shape.
     State,
 }
@@ -32,6 +34,7 @@ impl Error {
             Error::RandomBits => "stochastic rounding without random bits, or with too few",
             Error::Recipe => "block shape, formats and scale rule cannot go together",
             Error::Scale => "a scale is not positive and finite, or its format cannot hold it",
+            Error::Kernel => "this machine cannot run that kernel",
             Error::NotFinite => "the input holds a NaN or an infinity",
             Error::State => "memory is not a state of this kind, version and shape",
         }

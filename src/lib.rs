@@ -35,7 +35,7 @@ pub mod accumulate;
 pub mod capi;
 pub mod error;
 pub mod float;
-mod kernel;
+pub mod kernel;
 pub mod layout;
 pub mod matrix;
 pub mod monitor;

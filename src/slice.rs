@@ -51,7 +51,7 @@ pub fn encode<S: Float>(
 /// Encodes `source[i]` into `codes[i]` with the random bits of element `i`. A rounding that is
 /// not stochastic ignores them.
 ///
-/// More than 24 random bits, or any with a binary64 source, take the scalar path: about a
+/// More than 22 random bits, or any with a binary64 source or for E8M0, take the scalar path: about a
 /// hundred times slower.
 ///
 /// # Errors

@@ -40,6 +40,8 @@ pub enum ofp8_status {
     OFP8_NOT_FINITE = 13,
     /// Not the number of a packing.
     OFP8_UNKNOWN_PACKING = 14,
+    /// This machine cannot run the kernel.
+    OFP8_KERNEL = 15,
     /// Memory is not a state of this kind, version and shape.
     OFP8_STATE = 16,
 }
@@ -52,6 +54,7 @@ impl From<Error> for ofp8_status {
             Error::RandomBits => ofp8_status::OFP8_RANDOM_BITS,
             Error::Recipe => ofp8_status::OFP8_RECIPE,
             Error::Scale => ofp8_status::OFP8_SCALE,
+            Error::Kernel => ofp8_status::OFP8_KERNEL,
             Error::NotFinite => ofp8_status::OFP8_NOT_FINITE,
             Error::State => ofp8_status::OFP8_STATE,
         }
@@ -106,6 +109,7 @@ pub extern "C" fn ofp8_status_text(status: u32) -> *const c_char {
         12 => c"a scale is not positive and finite, or its format cannot hold it",
         13 => c"the input holds a NaN or an infinity",
         14 => c"unknown packing",
+        15 => c"this machine cannot run that kernel",
         16 => c"memory is not a state of this kind, version and shape",
         _ => c"unknown status",
     };

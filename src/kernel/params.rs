@@ -1,9 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a kernel knows about a format and a cast: one set of run-time constants for all of them.
+//!
+//! # Rounding by an addition
+//! Let `m` be a power of two so large that its ulp is that of the format at `x`: `2^discarded`
+//! times the power of two at or below `|x|`, and for subnormals times that of the smallest normal
+//! value. Then `|x| + m`, rounded to nearest-even, has rounded `x` as the format would, and the
+//! low bits of the sum hold the significand. `m` carries a constant in its own low bits (an even
+//! one, so that ties are kept), chosen so that the low 16 bits of
+//! `bits(|x| + m) + (bits(m) >> discarded)` are the magnitude, exponent and all.
+//!
+//! Every format with a zero is encoded so; only the numbers differ. E8M0, which is an exponent
+//! alone, needs no rounding of a significand and has a loop of its own.
 
-use crate::policy::Cast;
+use crate::policy::{Cast, Rounding};
 use crate::scalar::{self, Value};
-use crate::spec::{Format, Sign, Spec};
+use crate::spec::{FloatType, Format, Sign, Spec};
 
 /// Mantissa bits of `f32`, the type that lanes hold.
 pub(super) const F32_MANTISSA_BITS: u32 = 23;
@@ -18,14 +29,14 @@ pub(super) struct Params {
     pub spec: &'static Spec,
     /// Rounding, saturation, NaN handling.
     pub cast: Cast,
-    /// Mantissa bits of the format.
-    pub mantissa_bits: u32,
-    /// The `f32` exponent field of the smallest normal value.
-    pub min_field: u32,
     /// Bits of an `f32` significand below one ulp of a normal value.
     pub discarded: u32,
-    /// What a magnitude is less than the count of ulps: 1 in E8M0, which has no zero.
-    pub below_first: u32,
+    /// The bits of the smallest normal value: below it the ulp stays the same.
+    pub min_normal: u32,
+    /// The bits of the value that would follow the largest: overflow rounds to it.
+    pub following: u32,
+    /// What is added to the bits of the power of two at or below `|x|` to make `m`.
+    pub magic: u32,
     /// The largest finite magnitude.
     pub max: u32,
     /// The largest magnitude a value of that sign may round to.
@@ -46,6 +57,8 @@ pub(super) struct Params {
     pub infinite: [u32; 2],
     /// The code of NaN.
     pub nan: [u32; 2],
+    /// For the fastest loops, where the cast allows them.
+    pub plain: Option<Plain>,
 }
 
 impl Params {
@@ -57,17 +70,17 @@ impl Params {
             Sign::TwosComplement => (u32::MAX, u32::MAX),
             Sign::Dropped | Sign::OutOfRange => (0, 0),
         };
-        Params {
+        let discarded = F32_MANTISSA_BITS - spec.mantissa_bits;
+        let min_field = (spec.min_exponent() + F32_BIAS) as u32;
+        let min_normal = min_field << F32_MANTISSA_BITS;
+        let lowest = (min_field + discarded) << spec.mantissa_bits;
+        let mut params = Params {
             spec,
             cast,
-            mantissa_bits: spec.mantissa_bits,
-            min_field: (spec.min_exponent() + F32_BIAS) as u32,
-            discarded: F32_MANTISSA_BITS - spec.mantissa_bits,
-            below_first: if spec.zero {
-                0
-            } else {
-                1 << spec.mantissa_bits
-            },
+            discarded,
+            min_normal,
+            following: following(spec, min_normal).to_bits(),
+            magic: (discarded << F32_MANTISSA_BITS) + (lowest.wrapping_neg() & 0xFFFF),
             max,
             limit: [
                 max,
@@ -91,8 +104,91 @@ impl Params {
             overflow: both(spec, cast, Special::Overflow),
             infinite: both(spec, cast, Special::Infinite),
             nan: both(spec, cast, Special::Nan),
-        }
+            plain: None,
+        };
+        params.plain = Plain::new(&params);
+        params
     }
+}
+
+/// What a kernel that only clamps, adds and looks for NaN needs beside [`Params`]: for nearest-even
+/// and stochastic rounding A of at most 16 bits, and formats of a sign bit (kept or dropped), at most 7 bits of magnitude, and a zero, where
+/// overflow and infinities give the same code.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Plain {
+    /// The value to which larger ones are clamped: the largest, or what would follow it.
+    pub clamp: f32,
+    /// The magnitude's bits; the sign lies above them.
+    pub magnitude_bits: u32,
+    /// Whether the sign is stored.
+    pub signed: bool,
+    /// Whether zero has no sign although other values do.
+    pub one_zero: bool,
+    /// Random bits of stochastic rounding A, the only one beside nearest-even (0).
+    pub random_bits: u32,
+}
+
+impl Plain {
+    const fn new(params: &Params) -> Option<Plain> {
+        let spec = params.spec;
+        let signed = matches!(spec.sign, Sign::Bit);
+        let too_wide = spec.magnitude_bits() > 7;
+        if !spec.zero || too_wide || !(signed || matches!(spec.sign, Sign::Dropped)) {
+            return None;
+        }
+        let random_bits = match params.cast.rounding {
+            Rounding::NearestEven => 0,
+            Rounding::StochasticA(n) if n.get() <= 16 => n.get(),
+            _ => return None,
+        };
+        let largest = pair(spec, params.max);
+        let following = pair(spec, params.max + 1);
+        let clamp = if same(params.overflow, largest) && same(params.infinite, largest) {
+            max_value(spec)
+        } else if params.max < spec.magnitude_mask() as u32
+            && same(params.overflow, following)
+            && same(params.infinite, following)
+        {
+            f32::from_bits(params.following)
+        } else {
+            return None;
+        };
+        Some(Plain {
+            clamp,
+            magnitude_bits: spec.magnitude_bits(),
+            signed,
+            one_zero: signed && !spec.has_negative_zero(),
+            random_bits,
+        })
+    }
+}
+
+/// The codes of a magnitude, of either sign.
+const fn pair(spec: &Spec, magnitude: u32) -> [u32; 2] {
+    [magnitude, spec.join(true, magnitude as u64) as u32]
+}
+
+const fn same(a: [u32; 2], b: [u32; 2]) -> bool {
+    a[0] == b[0] && a[1] == b[1]
+}
+
+/// The largest value of a format.
+const fn max_value(spec: &Spec) -> f32 {
+    let f32_row = FloatType::F32.spec();
+    let bits = scalar::convert(spec, f32_row, scalar::DECODE_CAST, spec.max_magnitude(), 0);
+    f32::from_bits(bits as u32)
+}
+
+/// The value that would follow the largest one (infinity for E8M0).
+const fn following(spec: &Spec, min_normal: u32) -> f32 {
+    let max = max_value(spec);
+    let power = max.to_bits() >> F32_MANTISSA_BITS << F32_MANTISSA_BITS;
+    let power = if power > min_normal {
+        power
+    } else {
+        min_normal
+    };
+    max + f32::from_bits(power - (spec.mantissa_bits << F32_MANTISSA_BITS))
 }
 
 enum Special {

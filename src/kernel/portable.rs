@@ -2,18 +2,34 @@
 //! The kernels in plain Rust: no branch in a loop, so that the compiler vectorises them for
 //! whatever instruction set the caller enables.
 //!
-//! A lane is the 32 bits of an `f32`. Rounding is integer arithmetic, so that it does not depend
-//! on the floating-point environment: `(significand + addend) >> discarded`, where only the
-//! addend differs between roundings. A carry out of the significand walks into the exponent,
-//! because the magnitudes of a format follow each other as its values do.
+//! A lane is the 32 bits of an `f32`. The rounding is done by one floating-point addition
+//! ([`super::params`] says how); what it took away or added is exact too, and tells the other
+//! roundings whether to step on or back. The default environment is the caller's duty.
+//!
+//! Integer rounding (shift the significand by a number of its own in each lane) is as exact and
+//! needs no environment, but SSE2 has no such shift, and with AVX2 and AVX-512 it took a third
+//! longer.
 
+use super::Factor;
+use super::encode::Encoded;
+use super::isa::Isa;
 use super::params::{F32_MANTISSA_BITS, Params};
 use super::table::Table;
-use super::{Encoded, Factor};
 use crate::float::Float;
 use crate::policy::Rounding;
 use crate::spec::FloatType;
 use crate::stats::{Amax, Stats};
+
+/// The level of instructions that the crate is compiled for.
+#[derive(Clone, Copy)]
+pub(super) struct Portable;
+
+impl Isa for Portable {
+    #[inline]
+    fn vectorize<R>(self, work: impl FnOnce() -> R) -> R {
+        work()
+    }
+}
 
 /// All of an `f32` but its sign.
 pub(super) const ABS: u32 = u32::MAX >> 1;
@@ -23,8 +39,6 @@ pub(super) const INFINITY: u32 = f32::INFINITY.to_bits();
 const NAN: u32 = INFINITY | 1 << 22;
 /// The implicit bit of a significand.
 const IMPLICIT: u32 = 1 << F32_MANTISSA_BITS;
-/// The furthest that a lane shifts.
-const LAST_BIT: u32 = 31;
 
 /// All ones where `condition` holds, else 0.
 #[inline(always)]
@@ -124,7 +138,7 @@ pub(super) fn product(factor: Factor, x: u32) -> u32 {
 
 /// `2^k`, for `k` from -127 (a subnormal) to 127.
 #[inline(always)]
-fn power_of_two(k: i32) -> f32 {
+pub(super) fn power_of_two(k: i32) -> f32 {
     f32::from_bits(if k < -126 {
         IMPLICIT >> 1
     } else {
@@ -156,49 +170,126 @@ fn shift(x: u32, power: f32) -> u32 {
     product | x & !ABS
 }
 
-/// What a rounding looks at in a lane.
+/// Elements that [`encode_fast`] handles at once.
+const BLOCK: usize = 64;
+
+/// Encodes a slice in one pass, where clamping and one addition are all it takes and no element
+/// of a block is NaN. Blocks that do have one go to `slow`. Returns false, having done nothing,
+/// where the cast needs more.
+#[inline(always)]
+pub(super) fn encode_fast<S: Float>(
+    params: &Params,
+    factor: Factor,
+    source: &[S],
+    codes: &mut [u8],
+    slow: impl Fn(&[S], &mut [u8]),
+) -> bool {
+    let Some(plain) = params.plain.filter(|plain| plain.random_bits == 0) else {
+        return false;
+    };
+    let clamp = plain.clamp.to_bits() as i32;
+    let sign = (plain.signed as u32) << plain.magnitude_bits;
+    let to_sign = 31 - plain.magnitude_bits;
+    // The code that is not a zero; one that no lane has where there are two zeros.
+    let no_zero = if plain.one_zero { sign } else { u32::MAX };
+    let params = *params;
+    let mut from = source.chunks_exact(BLOCK);
+    let mut to = codes.chunks_exact_mut(BLOCK);
+    for (source, codes) in (&mut from).zip(&mut to) {
+        let mut loaded = [0; BLOCK];
+        let mut scaled = [0; BLOCK];
+        load(source, &mut loaded);
+        scale(factor, &loaded, &mut scaled);
+        let most = scaled
+            .iter()
+            .fold(0, |most: i32, &x| most.max((x & ABS) as i32));
+        if most > INFINITY as i32 {
+            slow(source, codes);
+            continue;
+        }
+        for (&bits, code) in scaled.iter().zip(codes) {
+            let clamped = ((bits & ABS) as i32).min(clamp) as u32;
+            let (magnitude, ..) = nearest(&params, clamped);
+            let signed = magnitude | (bits >> to_sign) & sign;
+            *code = select(signed == no_zero, 0, signed) as u8;
+        }
+    }
+    if !from.remainder().is_empty() {
+        slow(from.remainder(), to.into_remainder());
+    }
+    true
+}
+
+/// Rounds a value that is not negative and at most `following`, given as bits: the nearest
+/// magnitude, the even one of two; the sum of the addition, and what was added.
+#[inline(always)]
+fn nearest(params: &Params, clamped: u32) -> (u32, f32, f32) {
+    // Positive numbers are ordered as signed integers too, which more instruction sets compare.
+    let power = ((clamped & !(IMPLICIT - 1)) as i32).max(params.min_normal as i32) as u32;
+    let m = power + params.magic;
+    let sum = f32::from_bits(clamped) + f32::from_bits(m);
+    let magnitude = sum.to_bits().wrapping_add(m >> params.discarded) & 0xFFFF;
+    (magnitude, sum, f32::from_bits(m))
+}
+
+/// One rounded lane: what a rounding other than nearest-even looks at.
 #[derive(Clone, Copy)]
 struct Lane {
-    /// The significand, of which the low `discarded` bits lie below one ulp.
-    significand: u32,
-    /// 1 to 31.
-    discarded: u32,
-    /// The last bit of the magnitude below.
-    odd: u32,
-    /// All ones where the value is negative.
+    /// The magnitude nearest to the value, the even one of two.
+    nearest: u32,
+    /// The value less that magnitude's value: exact, and at most half an ulp.
+    rest: f32,
+    /// The bits of one ulp, a power of two.
+    ulp: u32,
+    /// 1 where the value is negative.
     negative: u32,
     /// Random bits.
     word: u32,
 }
 
 impl Lane {
-    /// Half an ulp.
+    /// The magnitude at or below the value.
     #[inline(always)]
-    fn half(self) -> u32 {
-        1 << (self.discarded - 1)
+    fn down(self) -> u32 {
+        self.nearest - (self.rest < 0.0) as u32
     }
 
-    /// The largest fraction of an ulp: added, it moves every inexact value on.
+    /// The magnitude at or above the value.
     #[inline(always)]
-    fn rest(self) -> u32 {
-        (1 << self.discarded) - 1
+    fn up(self) -> u32 {
+        self.nearest + (self.rest > 0.0) as u32
     }
 
-    /// The low `n` bits of the word as the addend of stochastic rounding A: a carry means away.
+    /// Nearest, away from zero where there are two.
     #[inline(always)]
-    fn random(self, word: u32, n: u32) -> u32 {
-        (word << (32 - n)) >> (32 - self.discarded)
+    fn away(self) -> u32 {
+        let half = f32::from_bits(self.ulp - IMPLICIT);
+        self.nearest + (self.rest == half) as u32
     }
 
-    /// What has to be added to round the significand to a multiple of `2^-n` ulp, ties to even.
     #[inline(always)]
-    fn preround(self, n: u32) -> u32 {
-        let lost = self.discarded.saturating_sub(n);
-        let unit = 1u32 << lost;
-        let odd = (self.significand >> lost) & 1;
-        let rounded =
-            (self.significand + (unit >> 1) - ((lost != 0) as u32 & (odd ^ 1))) & !(unit - 1);
-        rounded.wrapping_sub(self.significand)
+    fn odd(self) -> u32 {
+        self.down() | (self.rest != 0.0) as u32
+    }
+
+    /// Away with a probability: `2^bits` times the fraction of an ulp, plus `random`, reaches
+    /// `2^bits`. The fraction is rounded to an integer first: down, or to nearest-even.
+    #[inline(always)]
+    fn stochastic(self, bits: u32, random: u32, nearest: bool) -> u32 {
+        /// 2^23: added, it leaves no fraction.
+        const INTEGER: f32 = 8_388_608.0;
+        const ONE_BY: u32 = 2 * (127 << F32_MANTISSA_BITS);
+        let below = self.rest < 0.0;
+        let ulp = f32::from_bits(select(below, self.ulp, 0));
+        // Exact: both are multiples of the last place of the value, and so is their sum.
+        let fraction = self.rest + ulp;
+        let scale = f32::from_bits(ONE_BY - self.ulp + (bits << F32_MANTISSA_BITS));
+        let scaled = fraction * scale;
+        let sum = scaled + INTEGER;
+        let grown = (sum - INTEGER > scaled) & !nearest;
+        let integer = (sum.to_bits() & (IMPLICIT - 1)) - grown as u32;
+        let random = random & ((1 << bits) - 1);
+        self.down() + ((integer + random) >> bits)
     }
 }
 
@@ -212,19 +303,25 @@ pub(super) fn encode(params: &Params, bits: &[u32], words: &[u32], codes: &mut [
         words,
         codes,
     };
+    if !params.spec.zero {
+        return run.encode_powers();
+    }
     match params.cast.rounding {
-        Rounding::NearestEven => run.encode(|lane| lane.half() - 1 + lane.odd),
-        Rounding::NearestAway => run.encode(Lane::half),
-        Rounding::TowardZero => run.encode(|_| 0),
-        Rounding::TowardPositive => run.encode(|lane| lane.rest() & !lane.negative),
-        Rounding::TowardNegative => run.encode(|lane| lane.rest() & lane.negative),
-        Rounding::ToOdd => run.encode(|lane| lane.rest() & lane.odd.wrapping_sub(1)),
-        Rounding::StochasticA(n) => run.encode(|lane| lane.random(lane.word, n.get())),
-        Rounding::StochasticB(n) => run.encode(|lane| lane.random(lane.word << 1 | 1, n.get() + 1)),
-        Rounding::StochasticC(n) => run.encode(|lane| {
-            let random = lane.random(lane.word, n.get());
-            lane.preround(n.get()).wrapping_add(random)
-        }),
+        Rounding::NearestEven => run.encode(|lane| lane.nearest),
+        Rounding::NearestAway => run.encode(Lane::away),
+        Rounding::TowardZero => run.encode(Lane::down),
+        Rounding::TowardPositive => {
+            run.encode(|lane| select(lane.negative != 0, lane.down(), lane.up()))
+        }
+        Rounding::TowardNegative => {
+            run.encode(|lane| select(lane.negative != 0, lane.up(), lane.down()))
+        }
+        Rounding::ToOdd => run.encode(Lane::odd),
+        Rounding::StochasticA(n) => run.encode(|lane| lane.stochastic(n.get(), lane.word, false)),
+        Rounding::StochasticB(n) => {
+            run.encode(|lane| lane.stochastic(n.get() + 1, lane.word << 1 | 1, false))
+        }
+        Rounding::StochasticC(n) => run.encode(|lane| lane.stochastic(n.get(), lane.word, true)),
     }
 }
 
@@ -237,17 +334,57 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Encodes each lane with the addend of a rounding.
+    /// Encodes each lane with what a rounding makes of it.
     #[inline(always)]
-    fn encode(self, addend: impl Fn(Lane) -> u32) -> u64 {
+    fn encode(self, round: impl Fn(Lane) -> u32) -> u64 {
         let params = *self.params;
+        // The ulp of the format is that of `m`.
+        let ulp_below = F32_MANTISSA_BITS << F32_MANTISSA_BITS;
         let mut beyond = 0u32;
         for ((&bits, &word), code) in self.bits.iter().zip(self.words).zip(self.codes) {
             let abs = bits & ABS;
-            let negative = mask(bits & params.source_sign != 0);
-            let magnitude = magnitude(&params, abs, negative, word, &addend);
+            let negative = (bits & params.source_sign) >> 31;
+            let clamped = (abs as i32).min(params.following as i32) as u32;
+            let (nearest, sum, m) = nearest(&params, clamped);
+            let lane = Lane {
+                nearest,
+                rest: f32::from_bits(clamped) - (sum - m),
+                ulp: (m.to_bits() & !(IMPLICIT - 1)) - ulp_below,
+                negative,
+                word,
+            };
+            let magnitude = round(lane);
             beyond += (magnitude > params.max) as u32 & (abs <= INFINITY) as u32;
-            *code = finish(&params, abs, negative, magnitude);
+            *code = finish(&params, abs, mask(negative != 0), magnitude);
+        }
+        beyond as u64
+    }
+
+    /// E8M0: the exponent field is the magnitude, and the significand decides about the next.
+    #[inline(always)]
+    fn encode_powers(self) -> u64 {
+        let params = *self.params;
+        let half = IMPLICIT >> 1;
+        // What is added is `most` where the magnitude below is even, else `most + if_odd`.
+        let (most, if_odd) = match params.cast.rounding {
+            Rounding::NearestEven => (half - 1, 1),
+            Rounding::NearestAway => (half, 0),
+            Rounding::TowardPositive => (IMPLICIT - 1, 0),
+            Rounding::ToOdd => (IMPLICIT - 1, 1u32.wrapping_sub(IMPLICIT)),
+            _ => (0, 0),
+        };
+        let mut beyond = 0u32;
+        for (&bits, code) in self.bits.iter().zip(self.codes) {
+            let abs = bits & ABS;
+            // A subnormal has its leading bit, if it is at least 2^-127, one place further down;
+            // below that there is nothing but code 0.
+            let doubled = (2 * abs).saturating_sub(IMPLICIT);
+            let ordered = select(abs < IMPLICIT, doubled, abs);
+            let odd = mask(ordered & IMPLICIT != 0);
+            let addend = most.wrapping_add(if_odd & odd);
+            let magnitude = (ordered + addend) >> F32_MANTISSA_BITS;
+            beyond += (magnitude > params.max) as u32 & (abs <= INFINITY) as u32;
+            *code = finish(&params, abs, 0, magnitude);
         }
         beyond as u64
     }
@@ -263,41 +400,6 @@ fn finish(params: &Params, abs: u32, negative: u32, magnitude: u32) -> u8 {
     let code = select(magnitude > of(params.limit), of(params.overflow), code);
     let code = select(abs == INFINITY, of(params.infinite), code);
     select(abs > INFINITY, of(params.nan), code) as u8
-}
-
-/// The rounded magnitude, counted on as if the format had no largest value.
-#[inline(always)]
-fn magnitude(
-    params: &Params,
-    abs: u32,
-    negative: u32,
-    word: u32,
-    addend: impl Fn(Lane) -> u32,
-) -> u32 {
-    let field = abs >> F32_MANTISSA_BITS;
-    let lattice = field.max(params.min_field);
-    let significand = (abs & (IMPLICIT - 1)) | (IMPLICIT & mask(field != 0));
-    let discarded = params.discarded + lattice - field.max(1);
-    // A value below 2^-8 of an ulp: what leaves the lane is kept as one sticky bit.
-    let excess = discarded.saturating_sub(LAST_BIT).min(LAST_BIT);
-    let kept = significand >> excess;
-    let sticky = (kept << excess != significand) as u32;
-    let significand = kept | sticky;
-    let discarded = discarded.min(LAST_BIT);
-
-    let base =
-        ((lattice - params.min_field) << params.mantissa_bits).wrapping_sub(params.below_first);
-    let down = base.wrapping_add(significand >> discarded);
-    let lane = Lane {
-        significand,
-        discarded,
-        odd: down & 1,
-        negative,
-        word,
-    };
-    let rounded = base.wrapping_add(significand.wrapping_add(addend(lane)) >> discarded);
-    // Below the first value of a format without zero there is nothing but that value.
-    (rounded as i32).max(0) as u32
 }
 
 /// What one chunk adds to the statistics. `beyond` is what [`encode`] returned for it.
@@ -335,7 +437,16 @@ pub(super) fn stats<S: Float>(params: &Params, chunk: &Encoded<'_, S>, beyond: u
 /// are ordered as the values are, and NaN above them; rounding binary64 to `f32` keeps the order.
 #[inline(always)]
 pub(super) fn amax<S: Float>(source: &[S]) -> Amax {
-    Amax::of(from_abs::<S>(max_abs(source)))
+    let most = match S::TYPE.size() {
+        2 => source
+            .iter()
+            .fold(0, |most: u16, &x| most.max(abs_bits(x) as u16)) as u64,
+        4 => source
+            .iter()
+            .fold(0, |most: u32, &x| most.max(abs_bits(x) as u32)) as u64,
+        _ => source.iter().fold(0, |most: u64, &x| most.max(abs_bits(x))),
+    };
+    Amax::of(from_abs::<S>(most))
 }
 
 /// [`amax`], and the bits of the smallest absolute value above zero as `f32` (infinity where there
@@ -349,11 +460,6 @@ fn range<S: Float>(source: &[S]) -> (Amax, u32) {
     });
     let min_nonzero = from_abs::<S>(least + 1).to_bits().max(1);
     (amax(source), min_nonzero)
-}
-
-#[inline(always)]
-fn max_abs<S: Float>(source: &[S]) -> u64 {
-    source.iter().fold(0, |most, &x| most.max(abs_bits(x)))
 }
 
 /// The bits of `|x|` in its own type.
@@ -371,7 +477,7 @@ fn from_abs<S: Float>(bits: u64) -> f32 {
 #[inline(always)]
 pub(super) fn decode<T: Float>(table: &Table, codes: &[u8], target: &mut [T]) {
     for (&code, target) in codes.iter().zip(target) {
-        *target = T::from_f32(f32::from_bits((table[code as usize] as u32) << 16));
+        *target = store((table[code as usize] as u32) << 16);
     }
 }
 
@@ -389,4 +495,39 @@ pub(super) fn decode_scaled<T: Float>(table: &Table, by: f32, codes: &[u8], targ
             product,
         )));
     }
+}
+
+/// `f32` bits as the target type, rounded to nearest-even. A NaN is the one that the library
+/// makes, of either sign.
+#[inline(always)]
+fn store<T: Float>(bits: u32) -> T {
+    T::from_wide_bits(match T::TYPE {
+        FloatType::F32 => bits as u64,
+        FloatType::Bf16 => f32_to_bf16(bits) as u64,
+        FloatType::F16 => f32_to_f16(bits) as u64,
+        FloatType::F64 => (f32::from_bits(bits) as f64).to_bits(),
+    })
+}
+
+#[inline(always)]
+fn f32_to_bf16(bits: u32) -> u32 {
+    let odd = (bits >> 16) & 1;
+    (bits + 0x7FFF + odd) >> 16
+}
+
+/// By an addition, as [`super::params`] describes: binary16 is a format like the others.
+#[inline(always)]
+fn f32_to_f16(bits: u32) -> u32 {
+    const DISCARDED: u32 = F32_MANTISSA_BITS - 10;
+    const MIN_NORMAL: u32 = (127 - 14) << F32_MANTISSA_BITS;
+    /// 2^16: what would follow the largest.
+    const FOLLOWING: u32 = (127 + 16) << F32_MANTISSA_BITS;
+    const LOWEST: u32 = (127 - 14 + DISCARDED) << 10;
+    let abs = bits & ABS;
+    let clamped = abs.min(FOLLOWING);
+    let m = (clamped & !(IMPLICIT - 1)).max(MIN_NORMAL) + (DISCARDED << F32_MANTISSA_BITS);
+    let sum = (f32::from_bits(clamped) + f32::from_bits(m)).to_bits();
+    let magnitude = (sum & (IMPLICIT - 1)) + (m >> DISCARDED) - LOWEST;
+    let magnitude = select(abs > INFINITY, 0x7E00, magnitude);
+    magnitude | (bits >> 16) & 0x8000
 }

@@ -4,10 +4,13 @@
 use std::vec;
 use std::vec::Vec;
 
+use super::encode::is_beyond;
 use super::*;
 use crate::float::{Bf16, F16};
-use crate::policy::{NanPolicy, RandomBits, Saturation};
+use crate::policy::{NanPolicy, RandomBits, Rounding, Saturation};
 use crate::random::Philox;
+use crate::scalar::{self, Value};
+use crate::spec::FloatType;
 
 const ROUNDINGS: [Rounding; 12] = [
     Rounding::NearestEven,

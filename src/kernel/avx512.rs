@@ -1,0 +1,656 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! AVX-512, 64 elements at a time: what measured faster than the portable code compiled for it.
+
+use core::arch::x86_64::*;
+
+use super::Factor;
+use super::decode::Decoder;
+use super::isa::Isa;
+use super::params::{Params, Plain};
+use super::portable::power_of_two;
+use crate::float::Float;
+use crate::random::{GROUP, LAST_BLOCK, MULTIPLIER, Philox, ROUNDS, WEYL};
+use crate::spec::FloatType;
+
+/// Proof that the machine has what [`super::Kernel::Avx512`] names.
+#[derive(Clone, Copy)]
+pub(super) struct Avx512(());
+
+/// Elements of a block: one register of codes.
+const BLOCK: usize = 64;
+/// Elements of a register of `f32`.
+const LANES: usize = 16;
+
+impl Avx512 {
+    /// # Safety
+    /// [`super::Kernel::Avx512`] is available.
+    pub(super) unsafe fn new_unchecked() -> Avx512 {
+        Avx512(())
+    }
+}
+
+impl Isa for Avx512 {
+    #[inline]
+    fn vectorize<R>(self, work: impl FnOnce() -> R) -> R {
+        #[target_feature(
+            enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,gfni,f16c"
+        )]
+        fn with_features<R>(work: impl FnOnce() -> R) -> R {
+            work()
+        }
+        // SAFETY: `self` proves that the features are there.
+        unsafe { with_features(work) }
+    }
+
+    #[inline]
+    fn encode_fast<S: Float>(
+        self,
+        params: &Params,
+        factor: Factor,
+        source: &[S],
+        codes: &mut [u8],
+        slow: impl Fn(&[S], &mut [u8]),
+    ) -> bool {
+        // SAFETY: `self` proves that the features are there.
+        unsafe { encode_fast(params, factor, source, codes, slow) }
+    }
+
+    #[inline]
+    fn encode_random<S: Float>(
+        self,
+        params: &Params,
+        factor: Factor,
+        source: &[S],
+        random: &[u16],
+        codes: &mut [u8],
+    ) -> bool {
+        // SAFETY: `self` proves that the features are there.
+        unsafe { encode_random(params, factor, source, random, codes) }
+    }
+
+    #[inline]
+    fn random(self, philox: &Philox, offset: u64, bits: &mut [u16]) {
+        // SAFETY: `self` proves that the features are there.
+        philox.fill_by(offset, bits, |block| unsafe { philox_group(philox, block) });
+    }
+
+    #[inline]
+    fn decode_fast<T: Float>(
+        self,
+        decoder: &Decoder,
+        scale: f32,
+        codes: &[u8],
+        target: &mut [T],
+    ) -> bool {
+        // SAFETY: `self` proves that the features are there.
+        unsafe { decode_fast(decoder, scale, codes, target) }
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,gfni,f16c")]
+fn encode_fast<S: Float>(
+    params: &Params,
+    factor: Factor,
+    source: &[S],
+    codes: &mut [u8],
+    slow: impl Fn(&[S], &mut [u8]),
+) -> bool {
+    let Some(plain) = &params.plain else {
+        return false;
+    };
+    if matches!(S::TYPE, FloatType::F64) || plain.random_bits != 0 {
+        return false;
+    }
+    let constants = Constants::new(params, plain);
+    match factor {
+        Factor::ONE => encode(&constants, source, codes, |x| x, slow),
+        Factor::Shift(k) => {
+            let by = _mm512_set1_ps(power_of_two(k));
+            let times = |x| _mm512_mul_ps(x, by);
+            encode(&constants, source, codes, times, slow);
+        }
+        Factor::Multiply(by) => {
+            let by = _mm512_set1_ps(by);
+            let times = |x| _mm512_mul_ps(x, by);
+            encode(&constants, source, codes, times, slow);
+        }
+        Factor::Divide(by) => {
+            let by = _mm512_set1_ps(by);
+            let over = |x| _mm512_div_ps(x, by);
+            encode(&constants, source, codes, over, slow);
+        }
+    }
+    true
+}
+
+/// [`Plain`] in registers.
+struct Constants {
+    clamp: __m512,
+    min_normal: __m512,
+    magic: __m512i,
+    discarded: __m512i,
+    /// Dword `i` holds the bytes of elements `i`, `16 + i`, `32 + i`, `48 + i`.
+    order: __m512i,
+    /// Takes `magnitude << 1 | sign` to the code.
+    matrix: __m512i,
+    /// `magnitude << 1 | sign` that is to become 0: negative zero where there is one zero, else
+    /// the 0 that is none.
+    no_zero: __m512i,
+}
+
+impl Constants {
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw")]
+    fn new(params: &Params, plain: &Plain) -> Constants {
+        let mut order = [0u8; BLOCK];
+        for (i, place) in order.iter_mut().enumerate() {
+            *place = (4 * (i % LANES) + i / LANES) as u8;
+        }
+        // Row 7 - i of the matrix says which input bits make output bit i.
+        let mut matrix = 0u64;
+        for bit in 0..plain.magnitude_bits {
+            matrix |= 2 << bit << (8 * (7 - bit));
+        }
+        if plain.signed {
+            matrix |= 1 << (8 * (7 - plain.magnitude_bits));
+        }
+        Constants {
+            clamp: _mm512_set1_ps(plain.clamp),
+            min_normal: _mm512_set1_ps(f32::from_bits(params.min_normal)),
+            magic: _mm512_set1_epi32(params.magic as i32),
+            discarded: _mm512_set1_epi32(params.discarded as i32),
+            // SAFETY: 64 bytes are read from an array of 64.
+            order: unsafe { _mm512_loadu_si512(order.as_ptr().cast()) },
+            matrix: _mm512_set1_epi64(matrix as i64),
+            no_zero: _mm512_set1_epi8(plain.one_zero as i8),
+        }
+    }
+}
+
+/// The loop over blocks; the last one is masked.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,gfni,f16c")]
+fn encode<S: Float>(
+    constants: &Constants,
+    source: &[S],
+    codes: &mut [u8],
+    factor: impl Fn(__m512) -> __m512,
+    slow: impl Fn(&[S], &mut [u8]),
+) {
+    let mut from = source.chunks_exact(BLOCK);
+    let mut to = codes.chunks_exact_mut(BLOCK);
+    for (from, to) in (&mut from).zip(&mut to) {
+        let mut x = [_mm512_setzero_ps(); 4];
+        for (i, x) in x.iter_mut().enumerate() {
+            // SAFETY: four times 16 elements of a block of 64.
+            *x = factor(unsafe { load::<S>(from.as_ptr().add(LANES * i)) });
+        }
+        if has_nan(x) {
+            slow(from, to);
+            continue;
+        }
+        let block = encode_block(constants, x, |_, y, _, m| _mm512_add_ps(y, m));
+        // SAFETY: 64 bytes into a block of 64.
+        unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), block) };
+    }
+    let (from, to) = (from.remainder(), to.into_remainder());
+    if from.is_empty() {
+        return;
+    }
+    let mut x = [_mm512_setzero_ps(); 4];
+    for (i, x) in x.iter_mut().enumerate() {
+        let left = from.len().saturating_sub(LANES * i).min(LANES);
+        // SAFETY: the `left` elements from there on are in the slice, and no others are read.
+        *x = factor(unsafe { load_masked::<S>(from.as_ptr().wrapping_add(LANES * i), left) });
+    }
+    if has_nan(x) {
+        return slow(from, to);
+    }
+    let block = encode_block(constants, x, |_, y, _, m| _mm512_add_ps(y, m));
+    let mask = u64::MAX >> (BLOCK - from.len());
+    // SAFETY: only the `from.len()` first bytes are written, the length of `to`.
+    unsafe { _mm512_mask_storeu_epi8(to.as_mut_ptr().cast(), mask, block) };
+}
+
+/// Whether one of 64 elements is NaN.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn has_nan(x: [__m512; 4]) -> bool {
+    let low = _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(x[0], x[1]);
+    let high = _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(x[2], x[3]);
+    low | high != 0
+}
+
+/// The codes of 64 elements that are not NaN; `rounded` adds `m` to a value, given the power of two
+/// at or below it.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vbmi,avx512vbmi2,gfni")]
+fn encode_block(
+    constants: &Constants,
+    x: [__m512; 4],
+    rounded: impl Fn(usize, __m512, __m512i, __m512) -> __m512,
+) -> __m512i {
+    /// Absolute minimum and maximum, with the sign of the first operand.
+    const ABS_MIN: i32 = 0b0010;
+    const ABS_MAX: i32 = 0b0011;
+    let exponent = _mm512_set1_epi32(!0 << 23);
+    let mut codes = [_mm512_setzero_si512(); 4];
+    let mut clamped = codes;
+    for i in 0..4 {
+        let y = _mm512_range_ps::<ABS_MIN>(x[i], constants.clamp);
+        let power = _mm512_range_ps::<ABS_MAX>(y, constants.min_normal);
+        let power = _mm512_and_si512(_mm512_castps_si512(power), exponent);
+        let m = _mm512_add_epi32(power, constants.magic);
+        let sum = rounded(i, y, power, _mm512_castsi512_ps(m));
+        codes[i] = _mm512_add_epi32(
+            _mm512_castps_si512(sum),
+            _mm512_srlv_epi32(m, constants.discarded),
+        );
+        clamped[i] = _mm512_castps_si512(y);
+    }
+    // Byte i of a dword becomes magnitude << 1 | sign of vector i.
+    let a = _mm512_shldi_epi32::<1>(codes[0], clamped[0]);
+    let b = _mm512_shldi_epi32::<9>(codes[1], clamped[1]);
+    let c = _mm512_shldi_epi32::<17>(codes[2], clamped[2]);
+    let d = _mm512_shldi_epi32::<25>(codes[3], clamped[3]);
+    let low = select(_mm512_set1_epi32(0xFF), a, b);
+    let high = select(_mm512_set1_epi32(0xFF_FFFF), c, d);
+    let bytes = select(_mm512_set1_epi32(0xFFFF), low, high);
+    let bytes = _mm512_permutexvar_epi8(constants.order, bytes);
+    let kept = _mm512_cmpneq_epi8_mask(bytes, constants.no_zero);
+    _mm512_maskz_gf2p8affine_epi64_epi8::<0>(kept, bytes, constants.matrix)
+}
+
+/// The bits of `a` where `mask` has ones, else those of `b`.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn select(mask: __m512i, a: __m512i, b: __m512i) -> __m512i {
+    _mm512_ternarylogic_epi32::<0b1100_1010>(mask, a, b)
+}
+
+/// 16 elements as `f32`.
+///
+/// # Safety
+/// They can be read.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+unsafe fn load<S: Float>(source: *const S) -> __m512 {
+    // SAFETY: the caller's promise; the loads take 16 times the size of `S`.
+    unsafe {
+        match S::TYPE {
+            FloatType::F32 => _mm512_loadu_ps(source.cast()),
+            FloatType::Bf16 => widen_bf16(_mm256_loadu_si256(source.cast())),
+            FloatType::F16 => _mm512_cvtph_ps(_mm256_loadu_si256(source.cast())),
+            FloatType::F64 => _mm512_setzero_ps(),
+        }
+    }
+}
+
+/// The first `count` (at most 16) of 16 elements as `f32`, zeros after them.
+///
+/// # Safety
+/// `count` elements can be read.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+unsafe fn load_masked<S: Float>(source: *const S, count: usize) -> __m512 {
+    let mask = ((1u32 << count) - 1) as u16;
+    // SAFETY: the caller's promise; lanes that are masked off are not read.
+    unsafe {
+        match S::TYPE {
+            FloatType::F32 => _mm512_maskz_loadu_ps(mask, source.cast()),
+            FloatType::Bf16 => widen_bf16(_mm256_maskz_loadu_epi16(mask, source.cast())),
+            FloatType::F16 => _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(mask, source.cast())),
+            FloatType::F64 => _mm512_setzero_ps(),
+        }
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn widen_bf16(bits: __m256i) -> __m512 {
+    _mm512_castsi512_ps(_mm512_slli_epi32::<16>(_mm512_cvtepu16_epi32(bits)))
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,gfni,f16c")]
+fn decode_fast<T: Float>(decoder: &Decoder, scale: f32, codes: &[u8], target: &mut [T]) -> bool {
+    if matches!(T::TYPE, FloatType::F64) || !decoder.keeps_nan(scale) {
+        return false;
+    }
+    let tables = Tables::new(decoder);
+    let by = _mm512_set1_ps(scale);
+    match (decoder.is_symmetric, scale == 1.0) {
+        (true, true) => decode::<T, true, false>(&tables, by, codes, target),
+        (true, false) => decode::<T, true, true>(&tables, by, codes, target),
+        (false, true) => decode::<T, false, false>(&tables, by, codes, target),
+        (false, false) => decode::<T, false, true>(&tables, by, codes, target),
+    }
+    true
+}
+
+/// The bytes of the bfloat16 table of a format, 64 codes a register.
+struct Tables {
+    low: [__m512i; 4],
+    high: [__m512i; 4],
+}
+
+impl Tables {
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+    fn new(decoder: &Decoder) -> Tables {
+        let mut even = [0u8; BLOCK];
+        for (i, place) in even.iter_mut().enumerate() {
+            *place = 2 * i as u8;
+        }
+        // SAFETY: 64 bytes are read from an array of 64.
+        let even = unsafe { _mm512_loadu_si512(even.as_ptr().cast()) };
+        let odd = _mm512_or_si512(even, _mm512_set1_epi8(1));
+        let mut tables = Tables {
+            low: [even; 4],
+            high: [even; 4],
+        };
+        for i in 0..4 {
+            // SAFETY: twice 32 entries of a table of 256, from entry 64 i on.
+            let (first, second) = unsafe {
+                let start = decoder.table.as_ptr().add(BLOCK * i);
+                (
+                    _mm512_loadu_si512(start.cast()),
+                    _mm512_loadu_si512(start.add(BLOCK / 2).cast()),
+                )
+            };
+            tables.low[i] = _mm512_permutex2var_epi8(first, even, second);
+            tables.high[i] = _mm512_permutex2var_epi8(first, odd, second);
+        }
+        tables
+    }
+
+    /// The low and the high bytes of the values of 64 codes.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+    fn look_up<const SYMMETRIC: bool>(&self, codes: __m512i) -> (__m512i, __m512i) {
+        let low = _mm512_permutex2var_epi8(self.low[0], codes, self.low[1]);
+        let high = _mm512_permutex2var_epi8(self.high[0], codes, self.high[1]);
+        if SYMMETRIC {
+            // Bit 7 of the code is the sign of the value.
+            let sign = _mm512_set1_epi8(i8::MIN);
+            return (low, select(sign, codes, high));
+        }
+        let upper = _mm512_movepi8_mask(codes);
+        let low_of_upper = _mm512_permutex2var_epi8(self.low[2], codes, self.low[3]);
+        let high_of_upper = _mm512_permutex2var_epi8(self.high[2], codes, self.high[3]);
+        (
+            _mm512_mask_blend_epi8(upper, low, low_of_upper),
+            _mm512_mask_blend_epi8(upper, high, high_of_upper),
+        )
+    }
+}
+
+/// The loop over blocks; the last one goes through a padded copy.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,gfni,f16c")]
+fn decode<T: Float, const SYMMETRIC: bool, const SCALED: bool>(
+    tables: &Tables,
+    by: __m512,
+    codes: &[u8],
+    target: &mut [T],
+) {
+    let mut from = codes.chunks_exact(BLOCK);
+    let mut to = target.chunks_exact_mut(BLOCK);
+    for (from, to) in (&mut from).zip(&mut to) {
+        // SAFETY: a block of 64 codes and one of 64 elements.
+        unsafe {
+            let codes = _mm512_loadu_si512(from.as_ptr().cast());
+            decode_block::<T, SYMMETRIC, SCALED>(tables, by, codes, to.as_mut_ptr());
+        }
+    }
+    let (from, to) = (from.remainder(), to.into_remainder());
+    if from.is_empty() {
+        return;
+    }
+    let mut block = [T::default(); BLOCK];
+    let mask = u64::MAX >> (BLOCK - from.len());
+    // SAFETY: only the codes there are are read; an array of 64 elements is written.
+    unsafe {
+        let codes = _mm512_maskz_loadu_epi8(mask, from.as_ptr().cast());
+        decode_block::<T, SYMMETRIC, SCALED>(tables, by, codes, block.as_mut_ptr());
+    }
+    to.copy_from_slice(&block[..to.len()]);
+}
+
+/// Decodes 64 codes.
+///
+/// # Safety
+/// 64 elements can be written at `target`.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,gfni,f16c")]
+unsafe fn decode_block<T: Float, const SYMMETRIC: bool, const SCALED: bool>(
+    tables: &Tables,
+    by: __m512,
+    codes: __m512i,
+    target: *mut T,
+) {
+    if !SCALED && matches!(T::TYPE, FloatType::Bf16) {
+        // Interleaving works within 128 bits: eight codes for the first register, eight for the
+        // second.
+        let order = _mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7);
+        let codes = _mm512_permutexvar_epi64(order, codes);
+        let (low, high) = tables.look_up::<SYMMETRIC>(codes);
+        // SAFETY: the caller's promise: twice 32 elements.
+        unsafe {
+            _mm512_storeu_si512(target.cast(), _mm512_unpacklo_epi8(low, high));
+            _mm512_storeu_si512(target.add(32).cast(), _mm512_unpackhi_epi8(low, high));
+        }
+        return;
+    }
+    // Likewise, four codes for each of four registers.
+    let order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    let codes = _mm512_permutexvar_epi32(order, codes);
+    let (low, high) = tables.look_up::<SYMMETRIC>(codes);
+    let zero = _mm512_setzero_si512();
+    let first = _mm512_unpacklo_epi8(low, high);
+    let second = _mm512_unpackhi_epi8(low, high);
+    let values = [
+        _mm512_unpacklo_epi16(zero, first),
+        _mm512_unpackhi_epi16(zero, first),
+        _mm512_unpacklo_epi16(zero, second),
+        _mm512_unpackhi_epi16(zero, second),
+    ];
+    for (i, value) in values.into_iter().enumerate() {
+        let mut value = _mm512_castsi512_ps(value);
+        if SCALED {
+            value = _mm512_mul_ps(value, by);
+        }
+        // SAFETY: the caller's promise: four times 16 elements.
+        unsafe { store(target.add(LANES * i), value) };
+    }
+}
+
+/// Stores 16 elements, rounded to nearest-even.
+///
+/// # Safety
+/// They can be written.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,f16c")]
+unsafe fn store<T: Float>(target: *mut T, value: __m512) {
+    // SAFETY: the caller's promise; the stores take 16 times the size of `T`.
+    unsafe {
+        match T::TYPE {
+            FloatType::F32 => _mm512_storeu_ps(target.cast(), value),
+            FloatType::Bf16 => _mm256_storeu_si256(target.cast(), narrow_bf16(value)),
+            FloatType::F16 => {
+                let half = _mm512_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(value);
+                _mm256_storeu_si256(target.cast(), half);
+            }
+            FloatType::F64 => {}
+        }
+    }
+}
+
+/// Rounds to bfloat16, ties to even; AVX512-BF16's instruction flushes subnormals.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+fn narrow_bf16(value: __m512) -> __m256i {
+    let bits = _mm512_castps_si512(value);
+    let odd = _mm512_and_si512(_mm512_srli_epi32::<16>(bits), _mm512_set1_epi32(1));
+    let sum = _mm512_add_epi32(_mm512_add_epi32(bits, _mm512_set1_epi32(0x7FFF)), odd);
+    _mm512_cvtepi32_epi16(_mm512_srli_epi32::<16>(sum))
+}
+
+/// The random bits of 128 elements, from a block on, with eight blocks a register: a lane of 64
+/// bits holds a word in its low half, as the product of two words wants it.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn philox_group(philox: &Philox, first: u64) -> [u16; GROUP] {
+    /// `a ^ b ^ c`.
+    const XOR3: i32 = 0b1001_0110;
+    let multiplier = MULTIPLIER.map(|m| _mm512_set1_epi64(m as i64));
+    let mut key = [philox.seed as u32, (philox.seed >> 32) as u32];
+    // Interleaving puts even lanes into one register and odd ones into the other.
+    let order = _mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7);
+    let mut a = [order; 2];
+    let mut b = a;
+    let mut c = [_mm512_set1_epi64(philox.stream as i64); 2];
+    let mut d = [_mm512_set1_epi64((philox.stream >> 32) as i64); 2];
+    for i in 0..2 {
+        let start = _mm512_set1_epi64(first.wrapping_add(8 * i as u64) as i64);
+        let last = _mm512_set1_epi64(LAST_BLOCK as i64);
+        a[i] = _mm512_and_si512(_mm512_add_epi64(start, order), last);
+        b[i] = _mm512_srli_epi64::<32>(a[i]);
+    }
+    for _ in 0..ROUNDS {
+        let keys = key.map(|k| _mm512_set1_epi64(k as i64));
+        for i in 0..2 {
+            let p = _mm512_mul_epu32(a[i], multiplier[0]);
+            let q = _mm512_mul_epu32(c[i], multiplier[1]);
+            let high_p = _mm512_srli_epi64::<32>(p);
+            let high_q = _mm512_srli_epi64::<32>(q);
+            a[i] = _mm512_ternarylogic_epi64::<XOR3>(high_q, b[i], keys[0]);
+            c[i] = _mm512_ternarylogic_epi64::<XOR3>(high_p, d[i], keys[1]);
+            (b[i], d[i]) = (q, p);
+        }
+        key = [key[0].wrapping_add(WEYL[0]), key[1].wrapping_add(WEYL[1])];
+    }
+    let mut bits = [0u16; GROUP];
+    for i in 0..2 {
+        let low = _mm512_set1_epi64(u32::MAX as i64);
+        let first = select(low, a[i], _mm512_slli_epi64::<32>(b[i]));
+        let second = select(low, c[i], _mm512_slli_epi64::<32>(d[i]));
+        // SAFETY: 32 of the 128 half-words at each of four places.
+        unsafe {
+            let place = bits.as_mut_ptr().add(64 * i);
+            _mm512_storeu_si512(place.cast(), _mm512_unpacklo_epi64(first, second));
+            _mm512_storeu_si512(place.add(32).cast(), _mm512_unpackhi_epi64(first, second));
+        }
+    }
+    bits
+}
+
+/// Stochastic rounding A. A random fraction of an ulp is added and the sum truncated: by two
+/// additions that round toward zero, of which the first may lose only what the second would lose.
+/// The fraction comes as a number from 1 to 2 ulp, whose one ulp too many `m` takes away.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,gfni,f16c")]
+fn encode_random<S: Float>(
+    params: &Params,
+    factor: Factor,
+    source: &[S],
+    random: &[u16],
+    codes: &mut [u8],
+) -> bool {
+    let Some(plain) = &params.plain else {
+        return false;
+    };
+    if matches!(S::TYPE, FloatType::F64) || plain.random_bits == 0 {
+        return false;
+    }
+    let mut constants = Constants::new(params, plain);
+    let low = params.magic & 0xFF;
+    let magic = params.magic - low + (low.wrapping_sub(1) & 0xFF);
+    constants.magic = _mm512_set1_epi32(magic as i32);
+    let noise = Noise {
+        used: _mm512_set1_epi32((1 << plain.random_bits) - 1),
+        place: _mm512_set1_epi32(23 - plain.random_bits as i32),
+        ulp_below: _mm512_set1_epi32(((23 - params.discarded) << 23) as i32),
+    };
+    match factor {
+        Factor::ONE => encode_noisy(&constants, &noise, source, random, codes, |x| x),
+        Factor::Shift(k) => {
+            let by = _mm512_set1_ps(power_of_two(k));
+            let times = |x| _mm512_mul_ps(x, by);
+            encode_noisy(&constants, &noise, source, random, codes, times)
+        }
+        Factor::Multiply(by) => {
+            let by = _mm512_set1_ps(by);
+            let times = |x| _mm512_mul_ps(x, by);
+            encode_noisy(&constants, &noise, source, random, codes, times)
+        }
+        Factor::Divide(by) => {
+            let by = _mm512_set1_ps(by);
+            let over = |x| _mm512_div_ps(x, by);
+            encode_noisy(&constants, &noise, source, random, codes, over)
+        }
+    }
+}
+
+/// How random bits become a fraction of an ulp.
+struct Noise {
+    /// The bits that are used.
+    used: __m512i,
+    /// Their distance from the top of the significand.
+    place: __m512i,
+    /// An ulp is less than the power of two at or below a value by this, as bits.
+    ulp_below: __m512i,
+}
+
+/// The loop over blocks of [`encode_random`]; false if it met a NaN.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,gfni,f16c")]
+fn encode_noisy<S: Float>(
+    constants: &Constants,
+    noise: &Noise,
+    source: &[S],
+    random: &[u16],
+    codes: &mut [u8],
+    factor: impl Fn(__m512) -> __m512,
+) -> bool {
+    const TRUNCATE: i32 = _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC;
+    let blocks = source.chunks(BLOCK).zip(random.chunks(BLOCK));
+    for ((from, random), to) in blocks.zip(codes.chunks_mut(BLOCK)) {
+        let mut x = [_mm512_setzero_ps(); 4];
+        let mut noises = [_mm512_setzero_si512(); 4];
+        for i in 0..4 {
+            let left = from.len().saturating_sub(LANES * i).min(LANES);
+            // SAFETY: the `left` elements from there on are in the slices, which have the same
+            // length, and no others are read.
+            unsafe {
+                let place = LANES * i;
+                x[i] = factor(load_masked(from.as_ptr().wrapping_add(place), left));
+                let bits = load_bits(random.as_ptr().wrapping_add(place), left);
+                let bits = _mm512_and_si512(bits, noise.used);
+                noises[i] = _mm512_sllv_epi32(bits, noise.place);
+            }
+        }
+        if has_nan(x) {
+            return false;
+        }
+        let block = encode_block(constants, x, |i, y, power, m| {
+            let ulp = _mm512_sub_epi32(power, noise.ulp_below);
+            let noise = _mm512_castsi512_ps(_mm512_or_si512(ulp, noises[i]));
+            _mm512_add_round_ps::<TRUNCATE>(_mm512_add_round_ps::<TRUNCATE>(y, noise), m)
+        });
+        let mask = u64::MAX >> (BLOCK - from.len());
+        // SAFETY: only the `from.len()` first bytes are written, the length of `to`.
+        unsafe { _mm512_mask_storeu_epi8(to.as_mut_ptr().cast(), mask, block) };
+    }
+    true
+}
+
+/// The first `count` (at most 16) of 16 half-words, zeros after them.
+///
+/// # Safety
+/// `count` half-words can be read.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+unsafe fn load_bits(source: *const u16, count: usize) -> __m512i {
+    let mask = ((1u32 << count) - 1) as u16;
+    // SAFETY: the caller's promise; lanes that are masked off are not read.
+    _mm512_cvtepu16_epi32(unsafe { _mm256_maskz_loadu_epi16(mask, source.cast()) })
+}

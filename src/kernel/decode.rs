@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Decoding: through a table of the format, and with a product where there is a scale.
+
+use super::isa::Isa;
+use super::table::{self, Table};
+use crate::float::Float;
+use crate::spec::{Format, Sign};
+
+/// What a kernel knows about the decoding of a format.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Decoder {
+    /// The bfloat16 bits of every code.
+    pub table: &'static Table,
+    /// Whether bit 7 of a code is the sign of the value, for all codes.
+    pub is_symmetric: bool,
+}
+
+impl Decoder {
+    pub(super) fn new(format: Format) -> Decoder {
+        let spec = format.spec();
+        Decoder {
+            table: table::bf16(format),
+            is_symmetric: matches!(spec.sign, Sign::Bit)
+                && spec.bits == 8
+                && spec.has_negative_zero(),
+        }
+    }
+
+    /// Whether a product with this scale is NaN only where the code is, and then has its sign.
+    pub(super) fn keeps_nan(&self, scale: f32) -> bool {
+        scale.is_finite() && scale != 0.0
+    }
+}
+
+/// `target[i] = decode(codes[i])`.
+pub(super) fn decode<I: Isa, T: Float>(isa: I, decoder: &Decoder, codes: &[u8], target: &mut [T]) {
+    if !isa.decode_fast(decoder, 1.0, codes, target) {
+        isa.decode(decoder, codes, target);
+    }
+}
+
+/// `target[i] = scale * decode(codes[i])`.
+pub(super) fn decode_scaled<I: Isa, T: Float>(
+    isa: I,
+    decoder: &Decoder,
+    scale: f32,
+    codes: &[u8],
+    target: &mut [T],
+) {
+    if !isa.decode_fast(decoder, scale, codes, target) {
+        isa.decode_scaled(decoder, scale, codes, target);
+    }
+}

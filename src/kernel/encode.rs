@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Encoding: in one pass where the kernel has a loop for it, else in chunks that stay in the
+//! first-level cache (load, scale, encode, count), else by the scalar reference.
+
+use super::isa::Isa;
+use super::params::Params;
+use super::{Factor, portable};
+use crate::float::Float;
+use crate::policy::Rounding;
+use crate::random::Random;
+use crate::scalar::{self, Value};
+use crate::spec::{FloatType, Sign, Spec};
+use crate::stats::Stats;
+
+/// Elements a chunk: the three buffers of a chunk take 3 KiB of stack.
+const CHUNK: usize = 256;
+
+/// Stochastic roundings with more random bits than this go through the scalar reference: the
+/// fraction of an ulp, counted in units of theirs, must be an integer that `f32` can hold.
+const LANE_RANDOM_BITS: u32 = 22;
+
+/// One encoded chunk, for the statistics.
+pub(super) struct Encoded<'a, S> {
+    /// The source.
+    pub source: &'a [S],
+    /// The same as `f32` bits (see [`portable::load`]).
+    pub loaded: &'a [u32],
+    /// And after the factor.
+    pub scaled: &'a [u32],
+    /// What was stored.
+    pub codes: &'a [u8],
+}
+
+/// `codes[i] = cast(factor(source[i]))`.
+pub(super) fn encode<I: Isa, S: Float>(
+    isa: I,
+    params: &Params,
+    factor: Factor,
+    random: Option<Random<'_>>,
+    source: &[S],
+    codes: &mut [u8],
+) {
+    if let Some(random) = random
+        && params.cast.rounding.is_stochastic()
+    {
+        return encode_stochastic(isa, params, factor, random, source, codes);
+    }
+    let slow = |source: &[S], codes: &mut [u8]| {
+        encode_chunks(isa, params, factor, None, source, codes, |_, _| {});
+    };
+    if isa.encode_fast(params, factor, source, codes, slow) {
+        return;
+    }
+    encode_chunks(isa, params, factor, None, source, codes, |_, _| {});
+}
+
+/// The same for a stochastic cast.
+fn encode_stochastic<I: Isa, S: Float>(
+    isa: I,
+    params: &Params,
+    factor: Factor,
+    random: Random<'_>,
+    source: &[S],
+    codes: &mut [u8],
+) {
+    let mut bits = [0; CHUNK];
+    let mut first = 0;
+    for (source, codes) in source.chunks(CHUNK).zip(codes.chunks_mut(CHUNK)) {
+        let random = part(random, first, source.len());
+        let bits = &mut bits[..source.len()];
+        match random {
+            Random::Philox(philox) => isa.random(&philox, 0, bits),
+            Random::Words(words) => {
+                for (bits, &word) in bits.iter_mut().zip(words) {
+                    *bits = word as u16;
+                }
+            }
+        }
+        if !isa.encode_random(params, factor, source, bits, codes) {
+            encode_chunks(isa, params, factor, Some(random), source, codes, |_, _| {});
+        }
+        first += source.len();
+    }
+}
+
+/// What serves `len` elements from number `first` on.
+fn part(random: Random<'_>, first: usize, len: usize) -> Random<'_> {
+    match random {
+        Random::Philox(philox) => {
+            Random::Philox(philox.at(philox.first_index.wrapping_add(first as u64)))
+        }
+        Random::Words(words) => Random::Words(&words[first..first + len]),
+    }
+}
+
+/// The same as [`encode`], and what the pass saw.
+pub(super) fn encode_with_stats<I: Isa, S: Float>(
+    isa: I,
+    params: &Params,
+    factor: Factor,
+    random: Option<Random<'_>>,
+    source: &[S],
+    codes: &mut [u8],
+) -> Stats {
+    let mut stats = Stats::EMPTY;
+    encode_chunks(
+        isa,
+        params,
+        factor,
+        random,
+        source,
+        codes,
+        |chunk, beyond| {
+            let of_chunk = isa.vectorize(|| portable::stats(params, &chunk, beyond));
+            stats = stats.merge(of_chunk);
+        },
+    );
+    stats
+}
+
+/// Encodes chunk by chunk and shows each one to `seen`, with the number of its elements,
+/// infinities among them, that rounded beyond the largest value.
+fn encode_chunks<I: Isa, S: Float>(
+    isa: I,
+    params: &Params,
+    factor: Factor,
+    random: Option<Random<'_>>,
+    source: &[S],
+    codes: &mut [u8],
+    mut seen: impl FnMut(Encoded<'_, S>, u64),
+) {
+    let random_bits = params.cast.rounding.random_bits();
+    let is_wide = matches!(S::TYPE, FloatType::F64);
+    // Where a lane does not hold what is needed: long random numbers, binary64 that keeps all its
+    // bits for them, and E8M0, whose range ends where that of `f32` does.
+    let exact = random_bits > LANE_RANDOM_BITS
+        || (random_bits > 0 && (is_wide || !params.spec.zero))
+        || (!params.spec.zero && matches!(factor, Factor::Shift(k) if k != 0));
+    let mut loaded = [0u32; CHUNK];
+    let mut scaled = [0u32; CHUNK];
+    let mut words = [0u32; CHUNK];
+    let mut first = 0;
+    for (source, codes) in source.chunks(CHUNK).zip(codes.chunks_mut(CHUNK)) {
+        let len = source.len();
+        let (loaded, scaled) = (&mut loaded[..len], &mut scaled[..len]);
+        let words = &mut words[..len];
+        if random_bits > 0 {
+            fill_words(isa, random, first, words);
+        }
+        isa.load(source, loaded);
+        isa.scale(factor, loaded, scaled);
+        let beyond = if exact {
+            encode_exact(params, factor, source, words, codes)
+        } else {
+            isa.encode_bits(params, scaled, words, codes)
+        };
+        let chunk = Encoded {
+            source,
+            loaded,
+            scaled,
+            codes,
+        };
+        seen(chunk, beyond);
+        first += len;
+    }
+}
+
+/// The random words of the elements from number `first` on.
+fn fill_words<I: Isa>(isa: I, random: Option<Random<'_>>, first: usize, words: &mut [u32]) {
+    match random {
+        Some(Random::Words(all)) => words.copy_from_slice(&all[first..first + words.len()]),
+        Some(Random::Philox(philox)) => {
+            let mut bits = [0; CHUNK];
+            let bits = &mut bits[..words.len()];
+            isa.random(&philox, first as u64, bits);
+            for (word, &bits) in words.iter_mut().zip(&*bits) {
+                *word = bits as u32;
+            }
+        }
+        None => words.fill(0),
+    }
+}
+
+/// One element at a time through the scalar reference; returns what [`portable::encode`] does.
+fn encode_exact<S: Float>(
+    params: &Params,
+    factor: Factor,
+    source: &[S],
+    words: &[u32],
+    codes: &mut [u8],
+) -> u64 {
+    let (spec, cast) = (params.spec, params.cast);
+    let mut beyond = 0;
+    for ((&x, &word), code) in source.iter().zip(words).zip(codes) {
+        let value = exact_product(factor, x);
+        *code = scalar::encode(spec, cast, value, word) as u8;
+        beyond += is_beyond(spec, cast.rounding, value, word) as u64;
+    }
+    beyond
+}
+
+/// Whether a value is infinite or rounds beyond the largest one.
+pub(super) fn is_beyond(spec: &Spec, rounding: Rounding, value: Value, word: u32) -> bool {
+    match value {
+        Value::Finite {
+            negative,
+            exponent,
+            significand,
+        } => {
+            let negative = negative && !matches!(spec.sign, Sign::Dropped);
+            scalar::round_magnitude(spec, rounding, negative, exponent, significand, word)
+                > spec.max_magnitude()
+        }
+        Value::Infinite { .. } => true,
+        Value::Zero { .. } | Value::Nan { .. } => false,
+    }
+}
+
+/// An element times its factor: exact for a shift, else one `f32` operation.
+fn exact_product<S: Float>(factor: Factor, x: S) -> Value {
+    if let Factor::Shift(k) = factor {
+        let value = scalar::decode(S::TYPE.spec(), x.to_wide_bits());
+        return match value {
+            Value::Finite {
+                negative,
+                exponent,
+                significand,
+            } => Value::Finite {
+                negative,
+                exponent: exponent + k,
+                significand,
+            },
+            other => other,
+        };
+    }
+    let product = portable::product(factor, x.to_f32().to_bits());
+    scalar::decode(FloatType::F32.spec(), product as u64)
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What each set of kernels provides: the same list for all.
+
+use super::Factor;
+use super::decode::Decoder;
+use super::params::Params;
+use super::portable;
+use crate::float::Float;
+use crate::random::Philox;
+use crate::stats::Amax;
+
+/// One level of instructions. A value of it proves that the machine has them.
+///
+/// Everything has a portable body, which [`Isa::vectorize`] compiles for the level; a level writes
+/// by hand only what measured faster than that.
+pub(super) trait Isa: Copy {
+    /// Runs `work` compiled for the level, as far as it is inlined.
+    fn vectorize<R>(self, work: impl FnOnce() -> R) -> R;
+
+    /// The source as `f32` bits, see [`portable::load`].
+    #[inline]
+    fn load<S: Float>(self, source: &[S], bits: &mut [u32]) {
+        self.vectorize(|| portable::load(source, bits));
+    }
+
+    /// Applies the factor to `f32` bits.
+    #[inline]
+    fn scale(self, factor: Factor, loaded: &[u32], scaled: &mut [u32]) {
+        self.vectorize(|| portable::scale(factor, loaded, scaled));
+    }
+
+    /// Encodes `f32` bits, see [`portable::encode`].
+    #[inline]
+    fn encode_bits(self, params: &Params, bits: &[u32], words: &[u32], codes: &mut [u8]) -> u64 {
+        self.vectorize(|| portable::encode(params, bits, words, codes))
+    }
+
+    /// Encodes a slice in one pass, if there is a loop for this combination; see
+    /// [`portable::encode_fast`].
+    #[inline]
+    fn encode_fast<S: Float>(
+        self,
+        params: &Params,
+        factor: Factor,
+        source: &[S],
+        codes: &mut [u8],
+        slow: impl Fn(&[S], &mut [u8]),
+    ) -> bool {
+        self.vectorize(|| portable::encode_fast(params, factor, source, codes, slow))
+    }
+
+    /// Encodes a slice with the low bits of a half-word an element, if there is a loop for this
+    /// combination and no element is NaN; else returns false, and what is in `codes` is void.
+    #[inline]
+    fn encode_random<S: Float>(
+        self,
+        _params: &Params,
+        _factor: Factor,
+        _source: &[S],
+        _random: &[u16],
+        _codes: &mut [u8],
+    ) -> bool {
+        false
+    }
+
+    /// Decodes, see [`portable::decode`].
+    #[inline]
+    fn decode<T: Float>(self, decoder: &Decoder, codes: &[u8], target: &mut [T]) {
+        self.vectorize(|| portable::decode(decoder.table, codes, target));
+    }
+
+    /// Decodes with a scale, see [`portable::decode_scaled`].
+    #[inline]
+    fn decode_scaled<T: Float>(
+        self,
+        decoder: &Decoder,
+        scale: f32,
+        codes: &[u8],
+        target: &mut [T],
+    ) {
+        self.vectorize(|| portable::decode_scaled(decoder.table, scale, codes, target));
+    }
+
+    /// Decodes with a scale (1 for none) in vectors, if there is a loop for this combination;
+    /// else returns false, having done nothing.
+    #[inline]
+    fn decode_fast<T: Float>(
+        self,
+        _decoder: &Decoder,
+        _scale: f32,
+        _codes: &[u8],
+        _target: &mut [T],
+    ) -> bool {
+        false
+    }
+
+    /// The largest absolute value.
+    #[inline]
+    fn amax<S: Float>(self, source: &[S]) -> Amax {
+        self.vectorize(|| portable::amax(source))
+    }
+
+    /// The random bits of the elements from number `offset` of the stream on.
+    #[inline]
+    fn random(self, philox: &Philox, offset: u64, bits: &mut [u16]) {
+        self.vectorize(|| philox.fill(offset, bits));
+    }
+}
