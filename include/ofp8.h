@@ -254,6 +254,9 @@ enum ofp8_status
      */
     OFP8_UNKNOWN_PACKING = 14,
     /**
+     * This machine cannot run the kernel.
+     */
+    OFP8_KERNEL = 15,
      * Memory is not a state of this kind, version and shape.
      */
     OFP8_STATE = 16,

@@ -106,15 +106,14 @@ impl Philox {
         group: impl Fn(u64) -> [u16; GROUP],
     ) {
         let mut index = self.first_index.wrapping_add(offset);
-        let mut left = bits;
-        while !left.is_empty() {
-            let skipped = (index % ELEMENTS_PER_BLOCK) as usize;
-            let group = group(index / ELEMENTS_PER_BLOCK);
-            let taken = left.len().min(GROUP - skipped);
-            let (now, later) = left.split_at_mut(taken);
-            now.copy_from_slice(&group[skipped..skipped + taken]);
-            index = index.wrapping_add(taken as u64);
-            left = later;
+        // The first block may have begun before.
+        let skipped = (index % ELEMENTS_PER_BLOCK) as usize;
+        let (head, rest) = bits.split_at_mut((GROUP - skipped).min(bits.len()));
+        let first = group(index / ELEMENTS_PER_BLOCK);
+        copy(head, first.get(skipped..).unwrap_or_default());
+        for bits in rest.chunks_mut(GROUP) {
+            index = index.wrapping_add(GROUP as u64);
+            copy(bits, &group(index / ELEMENTS_PER_BLOCK));
         }
     }
 
@@ -169,6 +168,14 @@ impl Philox {
         let lane = (index % ELEMENTS_PER_BLOCK) as usize;
         let words = self.block(index / ELEMENTS_PER_BLOCK);
         (words[lane / 2] >> (16 * (lane % 2))) as u16
+    }
+}
+
+/// Copies as much as fits.
+#[inline(always)]
+fn copy(to: &mut [u16], from: &[u16]) {
+    for (to, &from) in to.iter_mut().zip(from) {
+        *to = from;
     }
 }
 

@@ -151,7 +151,9 @@ fn encode<S: Float>(
         return;
     }
     let mut padded = [S::default(); BLOCK];
-    padded[..from.len()].copy_from_slice(from);
+    for (to, &from) in padded.iter_mut().zip(from) {
+        *to = from;
+    }
     let mut x = [_mm256_setzero_ps(); 4];
     for (i, x) in x.iter_mut().enumerate() {
         // SAFETY: four times 8 elements of an array of 32.
@@ -163,7 +165,9 @@ fn encode<S: Float>(
     let mut block = [0u8; BLOCK];
     // SAFETY: 32 bytes into an array of 32.
     unsafe { _mm256_storeu_si256(block.as_mut_ptr().cast(), encode_block(constants, x)) };
-    to.copy_from_slice(&block[..to.len()]);
+    for (to, from) in to.iter_mut().zip(block) {
+        *to = from;
+    }
 }
 
 /// Whether one of 32 elements is NaN.

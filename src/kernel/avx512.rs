@@ -413,7 +413,9 @@ fn decode<T: Float, const SYMMETRIC: bool, const SCALED: bool>(
         let codes = _mm512_maskz_loadu_epi8(mask, from.as_ptr().cast());
         decode_block::<T, SYMMETRIC, SCALED>(tables, by, codes, block.as_mut_ptr());
     }
-    to.copy_from_slice(&block[..to.len()]);
+    for (to, from) in to.iter_mut().zip(block) {
+        *to = from;
+    }
 }
 
 /// Decodes 64 codes.

@@ -67,7 +67,7 @@ fn encode_stochastic<I: Isa, S: Float>(
     let mut first = 0;
     for (source, codes) in source.chunks(CHUNK).zip(codes.chunks_mut(CHUNK)) {
         let random = part(random, first, source.len());
-        let bits = &mut bits[..source.len()];
+        let bits = bits.get_mut(..source.len()).unwrap_or_default();
         match random {
             Random::Philox(philox) => isa.random(&philox, 0, bits),
             Random::Words(words) => {
@@ -89,7 +89,7 @@ fn part(random: Random<'_>, first: usize, len: usize) -> Random<'_> {
         Random::Philox(philox) => {
             Random::Philox(philox.at(philox.first_index.wrapping_add(first as u64)))
         }
-        Random::Words(words) => Random::Words(&words[first..first + len]),
+        Random::Words(words) => Random::Words(words.get(first..first + len).unwrap_or_default()),
     }
 }
 
@@ -168,10 +168,15 @@ fn encode_chunks<I: Isa, S: Float>(
 /// The random words of the elements from number `first` on.
 fn fill_words<I: Isa>(isa: I, random: Option<Random<'_>>, first: usize, words: &mut [u32]) {
     match random {
-        Some(Random::Words(all)) => words.copy_from_slice(&all[first..first + words.len()]),
+        Some(Random::Words(all)) => {
+            let from = all.get(first..).unwrap_or_default();
+            for (word, &from) in words.iter_mut().zip(from) {
+                *word = from;
+            }
+        }
         Some(Random::Philox(philox)) => {
             let mut bits = [0; CHUNK];
-            let bits = &mut bits[..words.len()];
+            let bits = bits.get_mut(..words.len()).unwrap_or_default();
             isa.random(&philox, first as u64, bits);
             for (word, &bits) in words.iter_mut().zip(&*bits) {
                 *word = bits as u32;

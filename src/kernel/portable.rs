@@ -106,7 +106,11 @@ fn f64_to_f32_odd(x: f64) -> u32 {
 #[inline(always)]
 pub(super) fn scale(factor: Factor, loaded: &[u32], scaled: &mut [u32]) {
     match factor {
-        Factor::ONE => scaled.copy_from_slice(loaded),
+        Factor::ONE => {
+            for (&x, scaled) in loaded.iter().zip(scaled) {
+                *scaled = x;
+            }
+        }
         Factor::Shift(k) => {
             let power = power_of_two(k);
             for (&x, scaled) in loaded.iter().zip(scaled) {
@@ -287,7 +291,7 @@ impl Lane {
         let scaled = fraction * scale;
         let sum = scaled + INTEGER;
         let grown = (sum - INTEGER > scaled) & !nearest;
-        let integer = (sum.to_bits() & (IMPLICIT - 1)) - grown as u32;
+        let integer = sum.to_bits() - INTEGER.to_bits() - grown as u32;
         let random = random & ((1 << bits) - 1);
         self.down() + ((integer + random) >> bits)
     }

@@ -1,0 +1,592 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Every kernel that this machine can run, against the scalar reference: bit for bit, at every
+//! length and offset, under every floating-point environment.
+//!
+//! `cargo test --release --test kernels -- --ignored` takes every one of the 2^32 `f32`.
+
+use std::sync::{Mutex, PoisonError};
+
+use ofp8::kernel::Kernel;
+use ofp8::{
+    Amax, Bf16, Cast, Error, F16, Float, Format, NanPolicy, Philox, Random, RandomBits, Rounding,
+    Saturation, scalar, slice,
+};
+
+/// Runs `test` with each kernel forced. The choice is one for the whole program, so that tests
+/// take turns.
+fn each_kernel(mut test: impl FnMut(Kernel)) {
+    static TURN: Mutex<()> = Mutex::new(());
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    for &kernel in Kernel::ALL {
+        if kernel.is_available() {
+            Kernel::force(Some(kernel)).unwrap();
+            assert_eq!(Kernel::current(), kernel);
+            test(kernel);
+        } else {
+            eprintln!("not on this machine: {kernel}");
+        }
+    }
+    Kernel::force(None).unwrap();
+}
+
+const ROUNDINGS: [Rounding; 6] = [
+    Rounding::NearestEven,
+    Rounding::NearestAway,
+    Rounding::TowardZero,
+    Rounding::TowardPositive,
+    Rounding::TowardNegative,
+    Rounding::ToOdd,
+];
+
+/// Every cast that needs no random bits.
+fn casts() -> impl Iterator<Item = Cast> {
+    ROUNDINGS.into_iter().flat_map(|rounding| {
+        [Saturation::Finite, Saturation::Propagate, Saturation::None]
+            .into_iter()
+            .flat_map(move |saturation| {
+                [NanPolicy::Canonical, NanPolicy::KeepSign].map(|nan| Cast {
+                    rounding,
+                    saturation,
+                    nan,
+                })
+            })
+    })
+}
+
+/// Patterns of `f32`: each exponent and sign with significands at and around the ties of every
+/// mantissa width.
+fn patterns() -> Vec<f32> {
+    let mut lows = vec![0, 1, 0x7F_FFFF];
+    for bit in 15..23 {
+        let place = 1u32 << bit;
+        for top in [0, place << 1, 3 * place, 0x7F_FFFF & !(2 * place - 1)] {
+            let tie = (top | place) & 0x7F_FFFF;
+            lows.extend([tie - 1, tie, tie + 1]);
+        }
+    }
+    lows.sort_unstable();
+    lows.dedup();
+    let fields = (0..512u32).map(|field| field << 23);
+    fields
+        .flat_map(|field| lows.iter().map(move |low| f32::from_bits(field | low)))
+        .collect()
+}
+
+fn reference<S: Float>(format: Format, cast: Cast, x: S, word: u32) -> u8 {
+    scalar::encode_bits(format, cast, S::TYPE, x.to_wide_bits(), word)
+}
+
+/// Compares a whole slice and names the first difference so that it can be repeated.
+fn assert_codes<S: Float + std::fmt::Debug>(
+    what: &str,
+    source: &[S],
+    codes: &[u8],
+    expected: &[u8],
+) {
+    if let Some(i) = (0..codes.len()).find(|&i| codes[i] != expected[i]) {
+        panic!(
+            "{what}: element {i}, {:?} (bits {:#x}): {:#04x} instead of {:#04x}",
+            source[i],
+            source[i].to_wide_bits(),
+            codes[i],
+            expected[i]
+        );
+    }
+}
+
+#[test]
+fn every_format_and_cast() {
+    let source = patterns();
+    let mut codes = vec![0; source.len()];
+    for &format in Format::ALL {
+        for (turn, cast) in casts().enumerate() {
+            // Each cast meets its part of the patterns; the default one meets all.
+            let (skip, step) = if cast == Cast::DEFAULT {
+                (0, 1)
+            } else {
+                (turn % 7, 7)
+            };
+            let source: Vec<f32> = source[skip..].iter().copied().step_by(step).collect();
+            let expected: Vec<u8> = source
+                .iter()
+                .map(|&x| reference(format, cast, x, 0))
+                .collect();
+            let codes = &mut codes[..source.len()];
+            each_kernel(|kernel| {
+                slice::encode(format, cast, &source, codes).unwrap();
+                assert_codes(
+                    &format!("{kernel} {format:?} {cast:?}"),
+                    &source,
+                    codes,
+                    &expected,
+                );
+            });
+        }
+    }
+}
+
+#[test]
+fn all_halves() {
+    fn check<S: Float + std::fmt::Debug>() {
+        let source: Vec<S> = (0..1 << 16).map(S::from_wide_bits).collect();
+        let mut codes = vec![0; source.len()];
+        for &format in Format::ALL {
+            for cast in [
+                Cast::DEFAULT,
+                Cast::DEFAULT.saturation(Saturation::None),
+                Cast::DEFAULT
+                    .rounding(Rounding::ToOdd)
+                    .nan(NanPolicy::KeepSign),
+            ] {
+                let expected: Vec<u8> = source
+                    .iter()
+                    .map(|&x| reference(format, cast, x, 0))
+                    .collect();
+                each_kernel(|kernel| {
+                    slice::encode(format, cast, &source, &mut codes).unwrap();
+                    assert_codes(
+                        &format!("{kernel} {format:?} {cast:?} {:?}", S::TYPE),
+                        &source,
+                        &codes,
+                        &expected,
+                    );
+                });
+            }
+        }
+    }
+    check::<F16>();
+    check::<Bf16>();
+}
+
+/// binary64 is rounded once: around each tie, by less than an `f32` can tell.
+#[test]
+fn binary64_is_rounded_once() {
+    let wide = patterns().into_iter().flat_map(|x| {
+        let x = x as f64;
+        [x, x * 1e300, x * 1e-300, x.next_up(), x.next_down()]
+    });
+    let source: Vec<f64> = wide.collect();
+    let mut codes = vec![0; source.len()];
+    for format in [
+        Format::E4M3,
+        Format::E5M2,
+        Format::E8M0,
+        Format::MxInt8,
+        Format::Binary8p3ue,
+    ] {
+        for cast in casts() {
+            let expected: Vec<u8> = source
+                .iter()
+                .map(|&x| reference(format, cast, x, 0))
+                .collect();
+            each_kernel(|kernel| {
+                slice::encode(format, cast, &source, &mut codes).unwrap();
+                assert_codes(
+                    &format!("{kernel} {format:?} {cast:?}"),
+                    &source,
+                    &codes,
+                    &expected,
+                );
+            });
+        }
+    }
+}
+
+#[test]
+fn all_codes() {
+    fn check<T: Float + PartialEq + std::fmt::Debug>() {
+        // Four times over, turned, so that every code meets every lane of a vector.
+        let codes: Vec<u8> = (0..4 * 257u32).map(|i| i as u8).collect();
+        let mut target = vec![T::default(); codes.len()];
+        for &format in Format::ALL {
+            let expected: Vec<u64> = codes
+                .iter()
+                .map(|&code| scalar::decode_bits(format, code, T::TYPE))
+                .collect();
+            each_kernel(|kernel| {
+                slice::decode(format, &codes, &mut target).unwrap();
+                for ((&code, value), &expected) in codes.iter().zip(&target).zip(&expected) {
+                    let what = format!("{kernel} {format:?} {:?} code {code:#04x}", T::TYPE);
+                    assert_eq!(value.to_wide_bits(), expected, "{what}");
+                }
+            });
+        }
+    }
+    check::<f32>();
+    check::<f64>();
+    check::<F16>();
+    check::<Bf16>();
+}
+
+/// Lengths from nothing to four vectors and one element, at every offset from an aligned address:
+/// what is written is right, and nothing else is written.
+#[test]
+fn every_length_and_offset() {
+    const VECTOR: usize = 64;
+    const MOST: usize = 4 * VECTOR + 1;
+    const GUARD: u8 = 0xA5;
+    fn check<S: Float + PartialEq + std::fmt::Debug>(offsets: impl Iterator<Item = usize> + Clone) {
+        let numbers = patterns();
+        let step = numbers.len() / (MOST + VECTOR);
+        let source: Vec<S> = (0..MOST + VECTOR)
+            .map(|i| S::from_f32(numbers[i * step]))
+            .collect();
+        let encode = |&x: &S| reference(Format::E4M3, Cast::DEFAULT, x, 0);
+        let expected: Vec<u8> = source.iter().map(encode).collect();
+        let decode =
+            |&code: &u8| S::from_wide_bits(scalar::decode_bits(Format::E4M3, code, S::TYPE));
+        let decoded: Vec<S> = expected.iter().map(decode).collect();
+        let guard = S::from_wide_bits(0x3C3C);
+        each_kernel(|kernel| {
+            for offset in offsets.clone() {
+                for len in 0..=MOST {
+                    let here = offset..offset + len;
+                    let what = format!("{kernel} {:?} offset {offset} length {len}", S::TYPE);
+
+                    let mut codes = [GUARD; MOST + 2 * VECTOR];
+                    slice::encode(
+                        Format::E4M3,
+                        Cast::DEFAULT,
+                        &source[here.clone()],
+                        &mut codes[here.clone()],
+                    )
+                    .unwrap();
+                    assert!(codes[here.clone()] == expected[here.clone()], "{what}");
+                    assert!(
+                        codes[..offset].iter().all(|&code| code == GUARD),
+                        "{what}: before"
+                    );
+                    assert!(
+                        codes[here.end..].iter().all(|&code| code == GUARD),
+                        "{what}: after"
+                    );
+
+                    let mut target = [guard; MOST + 2 * VECTOR];
+                    slice::decode(
+                        Format::E4M3,
+                        &expected[here.clone()],
+                        &mut target[here.clone()],
+                    )
+                    .unwrap();
+                    let same = |i: usize| target[i].to_wide_bits() == decoded[i].to_wide_bits();
+                    assert!(here.clone().all(same), "{what}: decoded");
+                    assert!(
+                        target[..offset].iter().all(|&x| x == guard),
+                        "{what}: before"
+                    );
+                    assert!(
+                        target[here.end..].iter().all(|&x| x == guard),
+                        "{what}: after"
+                    );
+
+                    let amax = source[here.clone()]
+                        .iter()
+                        .fold(Amax::ZERO, |amax, x| amax.merge(Amax::of(x.to_f32())));
+                    assert_eq!(slice::amax(&source[here]), amax, "{what}");
+                }
+            }
+        });
+    }
+    check::<f32>(0..VECTOR);
+    check::<Bf16>((0..VECTOR).step_by(3));
+    check::<F16>((0..VECTOR).step_by(5));
+    check::<f64>((0..VECTOR).step_by(31));
+}
+
+fn stochastic() -> impl Iterator<Item = Rounding> {
+    [1, 3, 8, 16, 17, 22, 23, 32].into_iter().flat_map(|bits| {
+        let bits = RandomBits::new(bits).unwrap();
+        [
+            Rounding::StochasticA(bits),
+            Rounding::StochasticB(bits),
+            Rounding::StochasticC(bits),
+        ]
+    })
+}
+
+#[test]
+fn stochastic_roundings_with_words() {
+    let source: Vec<f32> = patterns().into_iter().step_by(23).collect();
+    let philox = Philox::new(3, 5);
+    let words: Vec<u32> = (0..source.len() as u64)
+        .map(|i| philox.block(i)[1])
+        .collect();
+    let mut codes = vec![0; source.len()];
+    for &format in Format::ALL {
+        for rounding in stochastic() {
+            for saturation in [Saturation::Finite, Saturation::None] {
+                let cast = Cast::DEFAULT.rounding(rounding).saturation(saturation);
+                let pairs = source.iter().zip(&words);
+                let expected: Vec<u8> = pairs
+                    .map(|(&x, &word)| reference(format, cast, x, word))
+                    .collect();
+                each_kernel(|kernel| {
+                    let random = Random::Words(&words);
+                    slice::encode_stochastic(format, cast, random, &source, &mut codes).unwrap();
+                    assert_codes(
+                        &format!("{kernel} {format:?} {cast:?}"),
+                        &source,
+                        &codes,
+                        &expected,
+                    );
+                });
+            }
+        }
+    }
+}
+
+/// However the work is cut, an element has its own random bits.
+#[test]
+fn stochastic_roundings_with_philox() {
+    let source: Vec<f32> = patterns().into_iter().step_by(17).collect();
+    for rounding in stochastic().filter(|rounding| rounding.random_bits() <= 16) {
+        let cast = Cast::DEFAULT.rounding(rounding);
+        for first in [0, 3, u64::MAX - 1000] {
+            let philox = Philox::new(11, 13).at(first);
+            let expected: Vec<u8> = (0..)
+                .zip(&source)
+                .map(|(i, &x)| reference(Format::E4M3, cast, x, philox.bits(i) as u32))
+                .collect();
+            each_kernel(|kernel| {
+                for cut in [source.len(), 1000, 77] {
+                    let mut codes = vec![0; source.len()];
+                    for (i, (source, codes)) in
+                        source.chunks(cut).zip(codes.chunks_mut(cut)).enumerate()
+                    {
+                        let at = first.wrapping_add((i * cut) as u64);
+                        let random = Random::Philox(philox.at(at));
+                        slice::encode_stochastic(Format::E4M3, cast, random, source, codes)
+                            .unwrap();
+                    }
+                    let what = format!("{kernel} {rounding:?} first {first} cut {cut}");
+                    assert_codes(&what, &source, &codes, &expected);
+                }
+            });
+        }
+    }
+}
+
+/// The control register of the floating-point unit, set for the length of a call.
+#[cfg(target_arch = "x86_64")]
+mod environment {
+    use std::arch::asm;
+
+    /// Flushing of subnormal results and operands, and the four roundings.
+    pub fn all() -> Vec<u32> {
+        const MASKED: u32 = 0x1F80;
+        const FLUSH: u32 = 1 << 15 | 1 << 6;
+        let roundings = (0..4).map(|rounding| MASKED | rounding << 13);
+        roundings.flat_map(|mxcsr| [mxcsr, mxcsr | FLUSH]).collect()
+    }
+
+    pub fn under<R>(environment: u32, work: impl FnOnce() -> R) -> (R, u32) {
+        let before = get();
+        set(environment);
+        let result = work();
+        let after = get();
+        set(before);
+        // Without the flags, which may be raised.
+        (result, after & !0x3F)
+    }
+
+    fn get() -> u32 {
+        let mut mxcsr = 0u32;
+        // SAFETY: stores the register to a local variable.
+        unsafe { asm!("stmxcsr [{}]", in(reg) &raw mut mxcsr, options(nostack)) };
+        mxcsr
+    }
+
+    fn set(mxcsr: u32) {
+        // SAFETY: no reserved bit is set; exceptions stay masked; the caller does no
+        // floating-point arithmetic of its own until the register is back.
+        unsafe { asm!("ldmxcsr [{}]", in(reg) &raw const mxcsr, options(nostack)) };
+    }
+}
+
+#[cfg(target_arch = "aarch64")]
+mod environment {
+    use std::arch::asm;
+
+    /// Flushing of subnormals, and the four roundings.
+    pub fn all() -> Vec<u32> {
+        let roundings = (0..4u32).map(|rounding| rounding << 22);
+        roundings.flat_map(|fpcr| [fpcr, fpcr | 1 << 24]).collect()
+    }
+
+    pub fn under<R>(environment: u32, work: impl FnOnce() -> R) -> (R, u32) {
+        let before = get();
+        set(environment as u64);
+        let result = work();
+        let after = get();
+        set(before);
+        (result, after as u32)
+    }
+
+    fn get() -> u64 {
+        let fpcr;
+        // SAFETY: reads the register.
+        unsafe { asm!("mrs {}, fpcr", out(reg) fpcr, options(nostack)) };
+        fpcr
+    }
+
+    fn set(fpcr: u64) {
+        // SAFETY: the caller does no floating-point arithmetic of its own until it is back.
+        unsafe { asm!("msr fpcr, {}", in(reg) fpcr, options(nostack)) };
+    }
+}
+
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[test]
+fn the_caller_s_floating_point_environment_does_not_matter() {
+    let source: Vec<f32> = patterns().into_iter().step_by(29).collect();
+    let halves: Vec<F16> = (0..=u16::MAX).step_by(37).map(F16).collect();
+    let wide: Vec<f64> = source.iter().map(|&x| x as f64 * 1.0000001).collect();
+    let words: Vec<u32> = (0..source.len() as u32)
+        .map(|i| i.wrapping_mul(0x9E37_79B9))
+        .collect();
+    let all_codes: Vec<u8> = (0..=255).collect();
+    let casts = [
+        Cast::DEFAULT,
+        Cast::DEFAULT.rounding(Rounding::NearestAway),
+        Cast::DEFAULT
+            .rounding(Rounding::TowardPositive)
+            .saturation(Saturation::None),
+        Cast::DEFAULT.rounding(Rounding::StochasticA(RandomBits::SIXTEEN)),
+    ];
+    for &format in Format::ALL {
+        let run = || {
+            let mut results = Vec::new();
+            for cast in casts {
+                let mut codes = vec![0; source.len()];
+                let random = Random::Words(&words);
+                slice::encode_stochastic(format, cast, random, &source, &mut codes).unwrap();
+                results.extend_from_slice(&codes);
+            }
+            let mut codes = vec![0; halves.len()];
+            slice::encode(format, Cast::DEFAULT, &halves, &mut codes).unwrap();
+            results.extend_from_slice(&codes);
+            let mut codes = vec![0; wide.len()];
+            slice::encode(format, Cast::DEFAULT, &wide, &mut codes).unwrap();
+            results.extend_from_slice(&codes);
+            let mut values = [0f32; 256];
+            slice::decode(format, &all_codes, &mut values).unwrap();
+            results.extend(values.iter().flat_map(|x| x.to_bits().to_le_bytes()));
+            let mut values = [F16(0); 256];
+            slice::decode(format, &all_codes, &mut values).unwrap();
+            results.extend(values.iter().flat_map(|x| x.0.to_le_bytes()));
+            let mut values = [0f64; 256];
+            slice::decode(format, &all_codes, &mut values).unwrap();
+            results.extend(values.iter().flat_map(|x| x.to_bits().to_le_bytes()));
+            results.extend(slice::amax(&wide).to_bits().to_le_bytes());
+            results
+        };
+        each_kernel(|kernel| {
+            let expected = run();
+            for environment in environment::all() {
+                let (results, after) = environment::under(environment, run);
+                assert!(
+                    results == expected,
+                    "{kernel} {format:?} under {environment:#x}"
+                );
+                assert_eq!(
+                    after, environment,
+                    "{kernel}: the register was not put back"
+                );
+            }
+        });
+    }
+}
+
+#[test]
+fn a_kernel_can_be_asked_and_forced() {
+    each_kernel(|kernel| {
+        assert_eq!(Kernel::from_number(kernel as u32), Some(kernel));
+        assert_eq!(kernel.to_string(), kernel.name());
+        Kernel::force(None).unwrap();
+        assert!(Kernel::current().is_available());
+        Kernel::force(Some(kernel)).unwrap();
+        for &other in Kernel::ALL.iter().filter(|other| !other.is_available()) {
+            assert_eq!(Kernel::force(Some(other)), Err(Error::Kernel));
+            assert_eq!(Kernel::current(), kernel);
+        }
+    });
+    assert!(Kernel::Portable.is_available());
+    assert!(Kernel::detect().is_available());
+    assert_eq!(Kernel::from_number(0), None);
+}
+
+/// Threads that race to the first call agree.
+#[test]
+fn first_calls_may_race() {
+    each_kernel(|_| {
+        Kernel::force(None).unwrap();
+        let all: Vec<Kernel> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..8).map(|_| scope.spawn(Kernel::current)).collect();
+            threads
+                .into_iter()
+                .map(|thread| thread.join().unwrap())
+                .collect()
+        });
+        assert!(all.iter().all(|&kernel| kernel == all[0]));
+    });
+}
+
+#[test]
+fn bad_lengths_and_missing_bits_write_nothing() {
+    let source = [1.0f32; 3];
+    let mut codes = [0xA5; 3];
+    let stochastic = Cast::DEFAULT.rounding(Rounding::StochasticA(RandomBits::new(17).unwrap()));
+    let philox = Random::Philox(Philox::new(0, 0));
+    let e4m3 = Format::E4M3;
+    assert_eq!(
+        slice::encode(e4m3, Cast::DEFAULT, &source, &mut codes[..2]),
+        Err(Error::Length)
+    );
+    assert_eq!(
+        slice::encode(e4m3, stochastic, &source, &mut codes),
+        Err(Error::RandomBits)
+    );
+    assert_eq!(
+        slice::encode_stochastic(e4m3, stochastic, philox, &source, &mut codes),
+        Err(Error::RandomBits)
+    );
+    assert_eq!(
+        slice::encode_stochastic(
+            e4m3,
+            stochastic,
+            Random::Words(&[0; 2]),
+            &source,
+            &mut codes
+        ),
+        Err(Error::Length)
+    );
+    let mut target = [7.0f32; 2];
+    assert_eq!(slice::decode(e4m3, &codes, &mut target), Err(Error::Length));
+    assert_eq!((codes, target), ([0xA5; 3], [7.0; 2]));
+}
+
+/// Every `f32`, under the default cast, for the two formats that matter most.
+#[test]
+#[ignore = "minutes"]
+fn all_f32() {
+    const CHUNK: u32 = 1 << 20;
+    let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
+    for format in [Format::E4M3, Format::E5M2] {
+        each_kernel(|kernel| {
+            let check = |chunk: u32| {
+                let bits = (0..CHUNK).map(|i| chunk << 20 | i);
+                let source: Vec<f32> = bits.map(f32::from_bits).collect();
+                let encode = |&x: &f32| reference(format, Cast::DEFAULT, x, 0);
+                let expected: Vec<u8> = source.iter().map(encode).collect();
+                let mut codes = vec![0; CHUNK as usize];
+                slice::encode(format, Cast::DEFAULT, &source, &mut codes).unwrap();
+                assert_codes(&format!("{kernel} {format:?}"), &source, &codes, &expected);
+            };
+            std::thread::scope(|scope| {
+                for thread in 0..threads {
+                    scope.spawn(move || (0..1 << 12).skip(thread).step_by(threads).for_each(check));
+                }
+            });
+        });
+    }
+}
