@@ -493,11 +493,7 @@ pub(super) fn decode_scaled<T: Float>(table: &Table, by: f32, codes: &[u8], targ
         // Unlike a factor, a stored scale may be negative.
         let product = (f32::from_bits(value) * by).to_bits();
         let nan = NAN | value & !ABS;
-        *target = T::from_f32(f32::from_bits(select(
-            product & ABS > INFINITY,
-            nan,
-            product,
-        )));
+        *target = store(select(product & ABS > INFINITY, nan, product));
     }
 }
 
