@@ -257,6 +257,7 @@ enum ofp8_status
      * This machine cannot run the kernel.
      */
     OFP8_KERNEL = 15,
+    /**
      * Memory is not a state of this kind, version and shape.
      */
     OFP8_STATE = 16,
