@@ -19,6 +19,11 @@ fn bad_arguments_in_c99() {
 }
 
 #[test]
+fn recipes_in_c99() {
+    check("c/recipes.c", Standard::C99);
+}
+
+#[test]
 fn views_in_cpp17() {
     check("c/views.cpp", Standard::Cpp17);
 }
