@@ -185,6 +185,78 @@
 #define OFP8_DELAYED_ALIGN 4
 
 /**
+ * In f32: an entry of a product in the order of K, a dot product in 16 lanes. The same bits on
+ * every machine.
+ */
+#define OFP8_ORDER_SEQUENTIAL 0
+
+/**
+ * Exactly, rounded once.
+ */
+#define OFP8_ORDER_EXACT 1
+
+/**
+ * As a tensor core does it, bit for bit.
+ */
+#define OFP8_ORDER_TENSOR_CORE 2
+
+/**
+ * Hopper's wgmma on FP8 into f32. Measured for C = 0.
+ */
+#define OFP8_MODEL_HOPPER_WGMMA 1
+
+/**
+ * Hopper's mma.sync on FP8 into f16. Measured.
+ */
+#define OFP8_MODEL_HOPPER_MMA_F16 2
+
+/**
+ * Ada's mma.sync.m16n8k32 on FP8 into f32. Measured.
+ */
+#define OFP8_MODEL_ADA_MMA 3
+
+/**
+ * Ada's mma.sync.m16n8k32 on FP8 into f16. Measured.
+ */
+#define OFP8_MODEL_ADA_MMA_F16 4
+
+/**
+ * B200's mma.sync on FP8 into f32. Measured.
+ */
+#define OFP8_MODEL_BLACKWELL_MMA 5
+
+/**
+ * B200's mma.sync on FP8 into f16. Measured.
+ */
+#define OFP8_MODEL_BLACKWELL_MMA_F16 6
+
+/**
+ * B200's tcgen05.mma kind::f8f6f4 into f32. From an emulator, not measured.
+ */
+#define OFP8_MODEL_TCGEN05 7
+
+/**
+ * B200's tcgen05.mma kind::mxf8f6f4 with E8M0 scales, into f32. From an emulator, not
+ * measured.
+ */
+#define OFP8_MODEL_TCGEN05_MX 8
+
+/**
+ * No promotion: what plain wgmma does.
+ */
+#define OFP8_PROMOTION_OFF 4294967295
+
+/**
+ * Products of one tensor-core instruction.
+ */
+#define OFP8_MMA_K 32
+
+/**
+ * 64-bit words of an exact sum.
+ */
+#define OFP8_EXACT_WORDS 25
+
+/**
  * The result of a fallible function. Numbers are append-only.
  */
 enum ofp8_status
@@ -728,6 +800,127 @@ typedef struct ofp8_delayed {
      */
     uint32_t calibration;
 } ofp8_delayed;
+
+/**
+ * One factor of a product: vectors of codes, one code a byte, and their scales. The vectors are
+ * the rows of the matrix (K contiguous), or its columns. What is not needed stays zero.
+ */
+typedef struct ofp8_operand {
+    /**
+     * sizeof(ofp8_operand).
+     */
+    size_t struct_size;
+    /**
+     * The codes.
+     */
+    const uint8_t *codes;
+    /**
+     * Rows of the matrix as it is stored.
+     */
+    size_t rows;
+    /**
+     * Columns of the matrix as it is stored.
+     */
+    size_t cols;
+    /**
+     * Bytes between the beginnings of two rows; 0 means cols.
+     */
+    size_t stride;
+    /**
+     * The recipe by which the matrix was quantized, or null if there are no scales.
+     */
+    const struct ofp8_recipe *recipe;
+    /**
+     * The scales, as ofp8_quantize writes them; null without a recipe.
+     */
+    const void *scales;
+    /**
+     * Their number; 0 without a recipe.
+     */
+    size_t scale_count;
+    /**
+     * The scale of the tensor under two levels, else null.
+     */
+    const float *tensor_scale;
+    /**
+     * The format of the codes; 0, too, where there is a recipe, which says it.
+     */
+    uint32_t format;
+    /**
+     * 1 if the vectors are the columns, 0 if they are the rows.
+     */
+    uint32_t is_transposed;
+} ofp8_operand;
+
+/**
+ * How products are summed. All zero (or a null pointer) is sequential.
+ */
+typedef struct ofp8_order {
+    /**
+     * sizeof(ofp8_order).
+     */
+    size_t struct_size;
+    /**
+     * OFP8_ORDER_SEQUENTIAL (0) and the others.
+     */
+    uint32_t kind;
+    /**
+     * The tensor core (OFP8_MODEL_HOPPER_WGMMA, ...); 0 for the other orders.
+     */
+    uint32_t model;
+    /**
+     * How many products a tensor core sums before its accumulator is added to a second one in
+     * f32 and starts again from zero: a multiple of 32; 0 means 128, OFP8_PROMOTION_OFF never.
+     * 0 for the other orders.
+     */
+    uint32_t promotion;
+    /**
+     * Must be 0.
+     */
+    uint32_t reserved;
+} ofp8_order;
+
+/**
+ * A sum of products of codes, exact. All zero is the empty sum. Integers only: it can be saved,
+ * sent, and merged in any order to the same bits.
+ */
+typedef struct ofp8_exact_sum {
+    /**
+     * The words.
+     */
+    uint64_t words[25];
+} ofp8_exact_sum;
+
+/**
+ * A gradient that is summed in f32 over micro-batches. Begin with the memory set to zero and a
+ * count of 0. What is there can be saved and restored as it is.
+ */
+typedef struct ofp8_gradient {
+    /**
+     * sizeof(ofp8_gradient).
+     */
+    size_t struct_size;
+    /**
+     * Rows of the gradient.
+     */
+    size_t rows;
+    /**
+     * Columns of the gradient.
+     */
+    size_t cols;
+    /**
+     * The sum: rows * cols f32.
+     */
+    float *sum;
+    /**
+     * As many f32 again for what rounding loses (Neumaier's compensation), or null.
+     */
+    float *lost;
+    /**
+     * Micro-batches added.
+     */
+    uint64_t count;
+} ofp8_gradient;
 
 #ifdef __cplusplus
 extern "C" {
@@ -1397,6 +1590,202 @@ ofp8_status ofp8_delayed_not_finite(const struct ofp8_delayed *rules,
                                     size_t state_size,
                                     size_t tensor,
                                     uint32_t *count);
+
+/**
+ * Writes the dot product of two operands of one vector each, of the same length.
+ *
+ * Statuses: OFP8_STRUCT_SIZE, OFP8_UNKNOWN_FORMAT, OFP8_UNKNOWN_POLICY, OFP8_RECIPE
+ * (scales without a recipe, a format that is not for elements, or what a tensor core does not
+ * take), OFP8_NULL_POINTER, OFP8_MISALIGNED, OFP8_OVERLAP, OFP8_SHAPE, OFP8_LENGTH (of
+ * the scales).
+ *
+ * The caller guarantees:
+ * Structures are null or as large as their struct_size, and what they point to is as large as
+ * they say; result is null or points to memory for the result.
+ */
+ofp8_status ofp8_dot(const struct ofp8_operand *a,
+                     const struct ofp8_operand *b,
+                     const struct ofp8_order *order,
+                     float *result);
+
+/**
+ * Writes the product of two operands: entry (i, j) is the sum over k of a[i][k] * b[j][k],
+ * scales included, for each vector i of a and j of b. Rows of c are stride elements
+ * apart, 0 for as many as b has vectors.
+ *
+ * Statuses: as ofp8_dot.
+ *
+ * The caller guarantees:
+ * As ofp8_dot; c points to memory for the entries.
+ */
+ofp8_status ofp8_gemm(const struct ofp8_operand *a,
+                      const struct ofp8_operand *b,
+                      const struct ofp8_order *order,
+                      float *c,
+                      size_t stride);
+
+/**
+ * ofp8_gemm, quantized by a recipe: the same codes, scales and counts as ofp8_quantize gives
+ * for its result.
+ *
+ * workspace is room for f32 results: at least one row of the recipe's blocks (block_rows x
+ * columns), or all of them where a block spans all rows or there is a scale for the tensor. What
+ * is in it afterwards is not specified. Rows of codes are code_stride bytes apart, 0 for as
+ * many as b has vectors. random is read for a stochastic rounding only; stats may be null.
+ *
+ * Statuses: as ofp8_dot and ofp8_quantize; OFP8_LENGTH, too, where the workspace is too
+ * short.
+ *
+ * The caller guarantees:
+ * As ofp8_dot and ofp8_quantize; workspace points to memory for workspace_len f32.
+ */
+ofp8_status ofp8_gemm_quantized(const struct ofp8_operand *a,
+                                const struct ofp8_operand *b,
+                                const struct ofp8_order *order,
+                                const struct ofp8_recipe *recipe,
+                                const struct ofp8_philox *random,
+                                float *workspace,
+                                size_t workspace_len,
+                                uint8_t *codes,
+                                size_t code_stride,
+                                void *scales,
+                                size_t scale_count,
+                                float *tensor_scale,
+                                struct ofp8_stats *stats);
+
+/**
+ * Writes what one tensor-core instruction gives for 32 products and an accumulator c: a and
+ * b point to 32 codes each. a_scale and b_scale are E8M0 codes, 0x7F (1) for a model that
+ * takes no scales. NaN is 0x7FFFFFFF. An f16 accumulator travels as the f32 of the same value; a
+ * c that it cannot hold is first rounded to nearest-even.
+ *
+ * Statuses: OFP8_UNKNOWN_POLICY (the model), OFP8_UNKNOWN_FORMAT, OFP8_RECIPE (formats or
+ * scales that the instruction does not take), OFP8_NULL_POINTER, OFP8_MISALIGNED,
+ * OFP8_OVERLAP.
+ *
+ * The caller guarantees:
+ * a and b are null or point to 32 codes, d to memory for the result.
+ */
+ofp8_status ofp8_mma(uint32_t model,
+                     uint32_t a_format,
+                     const uint8_t *a,
+                     uint32_t b_format,
+                     const uint8_t *b,
+                     uint8_t a_scale,
+                     uint8_t b_scale,
+                     float c,
+                     float *d);
+
+/**
+ * Adds the dot product of two vectors, scales included, to an exact sum.
+ *
+ * Statuses: as ofp8_dot; OFP8_SCALE where a scale is neither a power of two nor NaN.
+ *
+ * The caller guarantees:
+ * As ofp8_dot; sum is null or points to an initialised structure.
+ */
+ofp8_status ofp8_accumulate_exact(struct ofp8_exact_sum *sum,
+                                  const struct ofp8_operand *a,
+                                  const struct ofp8_operand *b);
+
+/**
+ * Adds one exact sum to another.
+ *
+ * Statuses: OFP8_NULL_POINTER, OFP8_MISALIGNED.
+ *
+ * The caller guarantees:
+ * Each pointer is null or points to an initialised structure; they may be the same.
+ */
+ofp8_status ofp8_merge_exact(struct ofp8_exact_sum *into, const struct ofp8_exact_sum *other);
+
+/**
+ * Writes an exact sum, rounded once to nearest-even.
+ *
+ * Statuses: OFP8_NULL_POINTER, OFP8_MISALIGNED, OFP8_OVERLAP.
+ *
+ * The caller guarantees:
+ * sum is null or points to an initialised structure, result to memory for the result.
+ */
+ofp8_status ofp8_exact_to_f32(const struct ofp8_exact_sum *sum, float *result);
+
+/**
+ * Adds a micro-batch: sum += scale * source, the product rounded to f32, then the sum.
+ * wide_type is OFP8_F32, OFP8_F16 or OFP8_BF16; rows of source are stride elements
+ * apart, 0 for cols.
+ *
+ * Statuses: OFP8_STRUCT_SIZE, OFP8_UNKNOWN_TYPE, OFP8_NULL_POINTER, OFP8_MISALIGNED,
+ * OFP8_OVERLAP, OFP8_SHAPE.
+ *
+ * The caller guarantees:
+ * gradient is null or points to a structure whose buffers are as large as it says; source
+ * points to as many values as the gradient's shape spans.
+ */
+ofp8_status ofp8_accumulate_gradient(struct ofp8_gradient *gradient,
+                                     uint32_t wide_type,
+                                     const void *source,
+                                     size_t stride,
+                                     float scale);
+
+/**
+ * Adds a micro-batch that was quantized by a recipe: sum += scale * decode(code). Rows of
+ * codes are code_stride bytes apart, 0 for cols; scales as ofp8_dequantize takes them.
+ *
+ * Statuses: those of a recipe; OFP8_NULL_POINTER, OFP8_MISALIGNED, OFP8_OVERLAP,
+ * OFP8_SHAPE, OFP8_LENGTH (of the scales).
+ *
+ * The caller guarantees:
+ * As ofp8_accumulate_gradient and ofp8_dequantize.
+ */
+ofp8_status ofp8_accumulate_gradient_codes(struct ofp8_gradient *gradient,
+                                           const struct ofp8_recipe *recipe,
+                                           const uint8_t *codes,
+                                           size_t code_stride,
+                                           const void *scales,
+                                           size_t scale_count,
+                                           const float *tensor_scale);
+
+/**
+ * Adds all of another gradient of the same shape, and its count.
+ *
+ * Statuses: OFP8_STRUCT_SIZE, OFP8_NULL_POINTER, OFP8_MISALIGNED, OFP8_OVERLAP,
+ * OFP8_SHAPE.
+ *
+ * The caller guarantees:
+ * As ofp8_accumulate_gradient, for both.
+ */
+ofp8_status ofp8_merge_gradient(struct ofp8_gradient *into, struct ofp8_gradient *other);
+
+/**
+ * Divides the sum by the count: one f32 addition of what was lost, one division. The gradient
+ * then counts as one micro-batch; an empty one stays as it is.
+ *
+ * Statuses: OFP8_STRUCT_SIZE, OFP8_NULL_POINTER, OFP8_MISALIGNED, OFP8_OVERLAP,
+ * OFP8_SHAPE.
+ *
+ * The caller guarantees:
+ * As ofp8_accumulate_gradient.
+ */
+ofp8_status ofp8_average_gradient(struct ofp8_gradient *gradient);
+
+/**
+ * Averages as ofp8_average_gradient and quantizes by a recipe. Rows of codes are
+ * code_stride bytes apart, 0 for cols. random is read for a stochastic rounding only;
+ * stats may be null.
+ *
+ * Statuses: as ofp8_average_gradient and ofp8_quantize.
+ *
+ * The caller guarantees:
+ * As ofp8_accumulate_gradient and ofp8_quantize.
+ */
+ofp8_status ofp8_quantize_gradient(struct ofp8_gradient *gradient,
+                                   const struct ofp8_recipe *recipe,
+                                   const struct ofp8_philox *random,
+                                   uint8_t *codes,
+                                   size_t code_stride,
+                                   void *scales,
+                                   size_t scale_count,
+                                   float *tensor_scale,
+                                   struct ofp8_stats *stats);
 
 #ifdef __cplusplus
 }  // extern "C"

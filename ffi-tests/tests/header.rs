@@ -6,9 +6,19 @@
 use ofp8_ffi_tests::workspace;
 
 /// The files of the C ABI, in the order in which the header tells its story.
-const FILES: [&str; 10] = [
-    "status", "info", "scalar", "slice", "recipe", "shape", "quantize", "inspect", "layout",
+const FILES: [&str; 12] = [
+    "status",
+    "info",
+    "scalar",
+    "slice",
+    "recipe",
+    "shape",
+    "quantize",
+    "inspect",
+    "layout",
     "delayed",
+    "accumulate",
+    "gradient",
 ];
 
 /// The header as cbindgen writes it, with rustdoc's section titles put as C documentation does.

@@ -44,6 +44,16 @@ fn delayed_in_cpp11() {
 }
 
 #[test]
+fn accumulate_in_c99() {
+    check("c/accumulate.c", Standard::C99);
+}
+
+#[test]
+fn accumulate_in_cpp11() {
+    check("c/accumulate.c", Standard::Cpp11);
+}
+
+#[test]
 fn layout_in_c99() {
     check("c/layout.c", Standard::C99);
 }

@@ -319,7 +319,8 @@ impl Tile {
 fn load_rows(a: &Operand<'_>, vectors: Range<usize>, part: Range<usize>, panel: &mut PanelA) {
     let mut codes = [0; ROWS * DEPTH];
     let depth = part.len();
-    for (vector, codes) in vectors.zip(codes.chunks_mut(depth)) {
+    // A part is never empty; `max` keeps a panic out of the archive.
+    for (vector, codes) in vectors.zip(codes.chunks_mut(depth.max(1))) {
         if a.is_k_contiguous() {
             let from = a.codes(vector, part.clone(), &mut []);
             for (code, &from) in codes.iter_mut().zip(from) {

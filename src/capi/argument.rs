@@ -4,6 +4,7 @@
 use core::mem::{MaybeUninit, align_of, size_of};
 
 use super::status::ofp8_status;
+use crate::matrix::{Matrix, MatrixMut};
 use crate::spec::{FloatType, Format};
 
 /// The format with a number.
@@ -191,4 +192,36 @@ pub(super) fn span(rows: usize, cols: usize, stride: usize) -> Result<usize, ofp
         .checked_mul(stride)
         .and_then(|before| before.checked_add(cols))
         .ok_or(ofp8_status::OFP8_SHAPE)
+}
+
+/// A matrix to read.
+///
+/// # Safety
+/// As [`slice`], for the elements that the matrix spans.
+pub(super) unsafe fn matrix<'a, T>(
+    pointer: *const T,
+    rows: usize,
+    cols: usize,
+    stride: usize,
+) -> Result<Matrix<'a, T>, ofp8_status> {
+    let len = span(rows, cols, stride)?;
+    // SAFETY: this function's contract.
+    let data = unsafe { slice(pointer, len)? };
+    Ok(Matrix::with_stride(data, rows, cols, stride)?)
+}
+
+/// A matrix to write.
+///
+/// # Safety
+/// As [`slice_mut`], for the elements that the matrix spans.
+pub(super) unsafe fn matrix_mut<'a, T>(
+    pointer: *mut T,
+    rows: usize,
+    cols: usize,
+    stride: usize,
+) -> Result<MatrixMut<'a, T>, ofp8_status> {
+    let len = span(rows, cols, stride)?;
+    // SAFETY: this function's contract.
+    let data = unsafe { slice_mut(pointer, len)? };
+    Ok(MatrixMut::with_stride(data, rows, cols, stride)?)
 }

@@ -10,8 +10,10 @@
 //! - no allocation, no callbacks, no state beside the choice of kernel; re-entrant; never unwinds.
 #![allow(non_camel_case_types)]
 
+mod accumulate;
 mod argument;
 mod delayed;
+mod gradient;
 mod info;
 mod inspect;
 mod layout;
@@ -22,7 +24,9 @@ mod shape;
 mod slice;
 mod status;
 
+pub use accumulate::*;
 pub use delayed::*;
+pub use gradient::*;
 pub use info::*;
 pub use inspect::*;
 pub use layout::*;

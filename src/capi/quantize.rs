@@ -22,7 +22,7 @@ pub const OFP8_GIVEN_QUANTIZE_SCALE: u32 = 0;
 pub const OFP8_GIVEN_DEQUANTIZE_SCALE: u32 = 1;
 
 /// Bytes of one scale.
-fn scale_size(recipe: &Recipe) -> usize {
+pub(super) fn scale_size(recipe: &Recipe) -> usize {
     match recipe.scaling() {
         Scaling::E8M0(_) | Scaling::TwoLevel(_) => 1,
         Scaling::F32(_) | Scaling::PowerOfTwo(_) => size_of::<f32>(),
@@ -30,12 +30,12 @@ fn scale_size(recipe: &Recipe) -> usize {
 }
 
 /// Whether there is a scale of the tensor beside those of the blocks.
-fn has_tensor_scale(recipe: &Recipe) -> bool {
+pub(super) fn has_tensor_scale(recipe: &Recipe) -> bool {
     matches!(recipe.scaling(), Scaling::TwoLevel(_))
 }
 
 /// The scales of a batch to read: of the blocks, and under two levels one a tensor.
-enum ScaleBuffer<'a> {
+pub(super) enum ScaleBuffer<'a> {
     F32(&'a [f32]),
     E8M0(&'a [u8]),
     TwoLevel(&'a [f32], &'a [u8]),
@@ -45,7 +45,7 @@ impl<'a> ScaleBuffer<'a> {
     /// # Safety
     /// `scales` points to `count` scales of the recipe's kind, `tensor` (under two levels) to
     /// `batches` f32; nothing writes them.
-    unsafe fn new(
+    pub(super) unsafe fn new(
         recipe: &Recipe,
         scales: *const c_void,
         count: usize,
@@ -67,7 +67,7 @@ impl<'a> ScaleBuffer<'a> {
     }
 
     /// The scales of matrix number `batch`.
-    fn part(&self, batch: usize, grid: usize) -> Scales<'a> {
+    pub(super) fn part(&self, batch: usize, grid: usize) -> Scales<'a> {
         match self {
             ScaleBuffer::F32(scales) => Scales::F32(part_of(scales, batch, grid)),
             ScaleBuffer::E8M0(scales) => Scales::E8M0(part_of(scales, batch, grid)),
@@ -80,7 +80,7 @@ impl<'a> ScaleBuffer<'a> {
 }
 
 /// The scales of a batch to write; otherwise as [`ScaleBuffer`].
-enum ScaleBufferMut<'a> {
+pub(super) enum ScaleBufferMut<'a> {
     F32(&'a mut [f32]),
     E8M0(&'a mut [u8]),
     TwoLevel(&'a mut [f32], &'a mut [u8]),
@@ -89,7 +89,7 @@ enum ScaleBufferMut<'a> {
 impl<'a> ScaleBufferMut<'a> {
     /// # Safety
     /// As [`ScaleBuffer::new`], of memory that nothing else uses.
-    unsafe fn new(
+    pub(super) unsafe fn new(
         recipe: &Recipe,
         scales: *mut c_void,
         count: usize,
@@ -112,7 +112,7 @@ impl<'a> ScaleBufferMut<'a> {
     }
 
     /// The scales of matrix number `batch`.
-    fn part(&mut self, batch: usize, grid: usize) -> Result<ScalesMut<'_>, ofp8_status> {
+    pub(super) fn part(&mut self, batch: usize, grid: usize) -> Result<ScalesMut<'_>, ofp8_status> {
         Ok(match self {
             ScaleBufferMut::F32(scales) => ScalesMut::F32(part_of_mut(scales, batch, grid)),
             ScaleBufferMut::E8M0(scales) => ScalesMut::E8M0(part_of_mut(scales, batch, grid)),
@@ -128,7 +128,9 @@ impl<'a> ScaleBufferMut<'a> {
 ///
 /// # Safety
 /// As [`argument::out`].
-unsafe fn optional<'a, T>(pointer: *mut T) -> Result<Option<&'a mut MaybeUninit<T>>, ofp8_status> {
+pub(super) unsafe fn optional<'a, T>(
+    pointer: *mut T,
+) -> Result<Option<&'a mut MaybeUninit<T>>, ofp8_status> {
     if pointer.is_null() {
         return Ok(None);
     }
