@@ -8,8 +8,9 @@ use std::sync::{Mutex, PoisonError};
 
 use ofp8::kernel::Kernel;
 use ofp8::{
-    Amax, Bf16, Cast, Error, F16, Float, Format, NanPolicy, Philox, Random, RandomBits, Rounding,
-    Saturation, scalar, slice,
+    Amax, Bf16, Block, Cast, Error, ExponentRule, F16, Float, Format, Matrix, MatrixMut, NanPolicy,
+    Philox, Random, RandomBits, Recipe, Rounding, Saturation, Scales, ScalesMut, Scaling, scalar,
+    slice,
 };
 
 /// Runs `test` with each kernel forced. The choice is one for the whole program, so that tests
@@ -494,6 +495,85 @@ fn the_caller_s_floating_point_environment_does_not_matter() {
                 );
             }
         });
+    }
+}
+
+/// Quantizing many groups at once equals quantizing them one by one (from given amaxes, which takes
+/// the general path), with any kernel.
+#[test]
+fn groups_equal_blocks() {
+    // Groups of every magnitude, one value in many far from the others, ragged at the end.
+    let (rows, cols) = (24, 2 * 1024 + 3 * 32 + 5);
+    let source: Vec<f32> = (0..rows * cols)
+        .map(|i| {
+            let bits = Philox::new(17, 0).block(i as u64)[0];
+            let field = (i / 32 % 250) as u32;
+            let spread = if bits.is_multiple_of(7) {
+                bits >> 28
+            } else {
+                0
+            };
+            f32::from_bits((field.saturating_sub(spread)) << 23 | bits & 0x807F_FFFF)
+        })
+        .collect();
+    let mut special = source.clone();
+    special[40] = f32::NAN;
+    special[cols + 1200] = f32::INFINITY;
+    special[2 * cols + 64..2 * cols + 96].fill(-0.0);
+    for source in [&source, &special] {
+        for rule in [
+            ExponentRule::RoundUp,
+            ExponentRule::Floor,
+            ExponentRule::Ceil,
+            ExponentRule::Even,
+        ] {
+            for element in [Format::E4M3, Format::E5M2, Format::E2M1, Format::E4M3Fnuz] {
+                let recipe = Recipe::new(element, Block::new(1, 32), Scaling::E8M0(rule)).unwrap();
+                let blocks = rows * cols.div_ceil(32);
+                let matrix = Matrix::new(source, rows, cols).unwrap();
+                let mut amax = vec![Amax::ZERO; blocks];
+                recipe.amax(matrix, &mut amax).unwrap();
+                let (mut codes, mut scales) = (vec![0; source.len()], vec![0; blocks]);
+                let target = MatrixMut::new(&mut codes, rows, cols).unwrap();
+                let places = ScalesMut::E8M0(&mut scales);
+                let stats = recipe
+                    .quantize_from_amax(None, matrix, &amax, target, places)
+                    .unwrap();
+                let mut expected = vec![0f32; source.len()];
+                for (i, expected) in expected.iter_mut().enumerate() {
+                    let block = i / cols * cols.div_ceil(32) + i % cols / 32;
+                    let scale = scalar::decode_f32(Format::E8M0, scales[block]);
+                    let value = scalar::decode_f32(element, codes[i]);
+                    let product = value * scale;
+                    *expected = if product.is_nan() {
+                        f32::NAN.copysign(value)
+                    } else {
+                        product
+                    };
+                }
+                each_kernel(|kernel| {
+                    let what = format!("{kernel} {element:?} {rule:?}");
+                    let (mut own, mut own_scales) = (vec![0; source.len()], vec![0; blocks]);
+                    let target = MatrixMut::new(&mut own, rows, cols).unwrap();
+                    let places = ScalesMut::E8M0(&mut own_scales);
+                    assert_eq!(
+                        recipe.quantize(matrix, target, places).unwrap(),
+                        stats,
+                        "{what}"
+                    );
+                    assert!(own_scales == scales, "{what}: scales");
+                    assert_codes(&what, source, &own, &codes);
+                    let mut back = vec![0f32; source.len()];
+                    let from = Matrix::new(&own, rows, cols).unwrap();
+                    let target = MatrixMut::new(&mut back, rows, cols).unwrap();
+                    recipe
+                        .dequantize(from, Scales::E8M0(&own_scales), target)
+                        .unwrap();
+                    let differ = |i: &usize| back[*i].to_bits() != expected[*i].to_bits();
+                    assert_eq!((0..back.len()).find(differ), None, "{what}: dequantized");
+                });
+            }
+        }
     }
 }
 

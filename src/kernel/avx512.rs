@@ -4,7 +4,7 @@
 use core::arch::x86_64::*;
 
 use super::Factor;
-use super::decode::Decoder;
+use super::decode::Decoding;
 use super::isa::Isa;
 use super::params::{Params, Plain};
 use super::portable::power_of_two;
@@ -56,6 +56,30 @@ impl Isa for Avx512 {
     }
 
     #[inline]
+    fn encode_groups<S: Float>(
+        self,
+        params: &Params,
+        factors: &[f32],
+        source: &[S],
+        codes: &mut [u8],
+    ) -> bool {
+        // SAFETY: `self` proves that the features are there.
+        unsafe { encode_groups(params, factors, source, codes) }
+    }
+
+    #[inline]
+    fn decode_groups<T: Float>(
+        self,
+        decoding: &Decoding,
+        scales: &[f32],
+        codes: &[u8],
+        target: &mut [T],
+    ) -> bool {
+        // SAFETY: `self` proves that the features are there.
+        unsafe { decode_groups(decoding, scales, codes, target) }
+    }
+
+    #[inline]
     fn encode_random<S: Float>(
         self,
         params: &Params,
@@ -77,13 +101,13 @@ impl Isa for Avx512 {
     #[inline]
     fn decode_fast<T: Float>(
         self,
-        decoder: &Decoder,
+        decoding: &Decoding,
         scale: f32,
         codes: &[u8],
         target: &mut [T],
     ) -> bool {
         // SAFETY: `self` proves that the features are there.
-        unsafe { decode_fast(decoder, scale, codes, target) }
+        unsafe { decode_fast(decoding, scale, codes, target) }
     }
 }
 
@@ -103,23 +127,46 @@ fn encode_fast<S: Float>(
     }
     let constants = Constants::new(params, plain);
     match factor {
-        Factor::ONE => encode(&constants, source, codes, |x| x, slow),
+        Factor::ONE => encode(&constants, source, codes, |_, x| x, slow),
         Factor::Shift(k) => {
             let by = _mm512_set1_ps(power_of_two(k));
-            let times = |x| _mm512_mul_ps(x, by);
+            let times = |_, x| _mm512_mul_ps(x, by);
             encode(&constants, source, codes, times, slow);
         }
         Factor::Multiply(by) => {
             let by = _mm512_set1_ps(by);
-            let times = |x| _mm512_mul_ps(x, by);
+            let times = |_, x| _mm512_mul_ps(x, by);
             encode(&constants, source, codes, times, slow);
         }
         Factor::Divide(by) => {
             let by = _mm512_set1_ps(by);
-            let over = |x| _mm512_div_ps(x, by);
+            let over = |_, x| _mm512_div_ps(x, by);
             encode(&constants, source, codes, over, slow);
         }
     }
+    true
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,gfni,f16c")]
+fn encode_groups<S: Float>(
+    params: &Params,
+    factors: &[f32],
+    source: &[S],
+    codes: &mut [u8],
+) -> bool {
+    let Some(plain) = params.plain.filter(|plain| plain.random_bits == 0) else {
+        return false;
+    };
+    if matches!(S::TYPE, FloatType::F64) {
+        return false;
+    }
+    let constants = Constants::new(params, &plain);
+    // Two registers a group; past the last one there are only zeros.
+    let times = |i: usize, x| {
+        let factor = factors.get(i / 2).copied().unwrap_or(1.0);
+        _mm512_mul_ps(x, _mm512_set1_ps(factor))
+    };
+    encode(&constants, source, codes, times, |_, _| {});
     true
 }
 
@@ -174,16 +221,18 @@ fn encode<S: Float>(
     constants: &Constants,
     source: &[S],
     codes: &mut [u8],
-    factor: impl Fn(__m512) -> __m512,
+    factor: impl Fn(usize, __m512) -> __m512,
     slow: impl Fn(&[S], &mut [u8]),
 ) {
+    let blocks = source.len() / BLOCK;
     let mut from = source.chunks_exact(BLOCK);
     let mut to = codes.chunks_exact_mut(BLOCK);
-    for (from, to) in (&mut from).zip(&mut to) {
+    for (block, (from, to)) in (&mut from).zip(&mut to).enumerate() {
         let mut x = [_mm512_setzero_ps(); 4];
         for (i, x) in x.iter_mut().enumerate() {
             // SAFETY: four times 16 elements of a block of 64.
-            *x = factor(unsafe { load::<S>(from.as_ptr().add(LANES * i)) });
+            let loaded = unsafe { load::<S>(from.as_ptr().add(LANES * i)) };
+            *x = factor(4 * block + i, loaded);
         }
         if has_nan(x) {
             slow(from, to);
@@ -201,7 +250,8 @@ fn encode<S: Float>(
     for (i, x) in x.iter_mut().enumerate() {
         let left = from.len().saturating_sub(LANES * i).min(LANES);
         // SAFETY: the `left` elements from there on are in the slice, and no others are read.
-        *x = factor(unsafe { load_masked::<S>(from.as_ptr().wrapping_add(LANES * i), left) });
+        let loaded = unsafe { load_masked::<S>(from.as_ptr().wrapping_add(LANES * i), left) };
+        *x = factor(4 * blocks + i, loaded);
     }
     if has_nan(x) {
         return slow(from, to);
@@ -312,17 +362,38 @@ fn widen_bf16(bits: __m256i) -> __m512 {
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,gfni,f16c")]
-fn decode_fast<T: Float>(decoder: &Decoder, scale: f32, codes: &[u8], target: &mut [T]) -> bool {
-    if matches!(T::TYPE, FloatType::F64) || !decoder.keeps_nan(scale) {
+fn decode_fast<T: Float>(decoding: &Decoding, scale: f32, codes: &[u8], target: &mut [T]) -> bool {
+    if matches!(T::TYPE, FloatType::F64) || !decoding.keeps_nan(scale) {
         return false;
     }
-    let tables = Tables::new(decoder);
-    let by = _mm512_set1_ps(scale);
-    match (decoder.is_symmetric, scale == 1.0) {
-        (true, true) => decode::<T, true, false>(&tables, by, codes, target),
-        (true, false) => decode::<T, true, true>(&tables, by, codes, target),
-        (false, true) => decode::<T, false, false>(&tables, by, codes, target),
-        (false, false) => decode::<T, false, true>(&tables, by, codes, target),
+    let tables = Tables::new(decoding);
+    let by = [_mm512_set1_ps(scale); 2];
+    match (decoding.is_symmetric, scale == 1.0) {
+        (true, true) => decode::<T, true, false>(&tables, |_| by, codes, target),
+        (true, false) => decode::<T, true, true>(&tables, |_| by, codes, target),
+        (false, true) => decode::<T, false, false>(&tables, |_| by, codes, target),
+        (false, false) => decode::<T, false, true>(&tables, |_| by, codes, target),
+    }
+    true
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,gfni,f16c")]
+fn decode_groups<T: Float>(
+    decoding: &Decoding,
+    scales: &[f32],
+    codes: &[u8],
+    target: &mut [T],
+) -> bool {
+    if matches!(T::TYPE, FloatType::F64) {
+        return false;
+    }
+    let tables = Tables::new(decoding);
+    let scale = |group: usize| _mm512_set1_ps(scales.get(group).copied().unwrap_or(1.0));
+    let by = |block: usize| [scale(2 * block), scale(2 * block + 1)];
+    if decoding.is_symmetric {
+        decode::<T, true, true>(&tables, by, codes, target);
+    } else {
+        decode::<T, false, true>(&tables, by, codes, target);
     }
     true
 }
@@ -336,7 +407,7 @@ struct Tables {
 impl Tables {
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-    fn new(decoder: &Decoder) -> Tables {
+    fn new(decoding: &Decoding) -> Tables {
         let mut even = [0u8; BLOCK];
         for (i, place) in even.iter_mut().enumerate() {
             *place = 2 * i as u8;
@@ -351,7 +422,7 @@ impl Tables {
         for i in 0..4 {
             // SAFETY: twice 32 entries of a table of 256, from entry 64 i on.
             let (first, second) = unsafe {
-                let start = decoder.table.as_ptr().add(BLOCK * i);
+                let start = decoding.table.as_ptr().add(BLOCK * i);
                 (
                     _mm512_loadu_si512(start.cast()),
                     _mm512_loadu_si512(start.add(BLOCK / 2).cast()),
@@ -389,17 +460,18 @@ impl Tables {
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,gfni,f16c")]
 fn decode<T: Float, const SYMMETRIC: bool, const SCALED: bool>(
     tables: &Tables,
-    by: __m512,
+    by: impl Fn(usize) -> [__m512; 2],
     codes: &[u8],
     target: &mut [T],
 ) {
+    let blocks = codes.len() / BLOCK;
     let mut from = codes.chunks_exact(BLOCK);
     let mut to = target.chunks_exact_mut(BLOCK);
-    for (from, to) in (&mut from).zip(&mut to) {
+    for (block, (from, to)) in (&mut from).zip(&mut to).enumerate() {
         // SAFETY: a block of 64 codes and one of 64 elements.
         unsafe {
             let codes = _mm512_loadu_si512(from.as_ptr().cast());
-            decode_block::<T, SYMMETRIC, SCALED>(tables, by, codes, to.as_mut_ptr());
+            decode_block::<T, SYMMETRIC, SCALED>(tables, by(block), codes, to.as_mut_ptr());
         }
     }
     let (from, to) = (from.remainder(), to.into_remainder());
@@ -411,14 +483,14 @@ fn decode<T: Float, const SYMMETRIC: bool, const SCALED: bool>(
     // SAFETY: only the codes there are are read; an array of 64 elements is written.
     unsafe {
         let codes = _mm512_maskz_loadu_epi8(mask, from.as_ptr().cast());
-        decode_block::<T, SYMMETRIC, SCALED>(tables, by, codes, block.as_mut_ptr());
+        decode_block::<T, SYMMETRIC, SCALED>(tables, by(blocks), codes, block.as_mut_ptr());
     }
     for (to, from) in to.iter_mut().zip(block) {
         *to = from;
     }
 }
 
-/// Decodes 64 codes.
+/// Decodes 64 codes, with a scale for each half of them.
 ///
 /// # Safety
 /// 64 elements can be written at `target`.
@@ -426,7 +498,7 @@ fn decode<T: Float, const SYMMETRIC: bool, const SCALED: bool>(
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,gfni,f16c")]
 unsafe fn decode_block<T: Float, const SYMMETRIC: bool, const SCALED: bool>(
     tables: &Tables,
-    by: __m512,
+    by: [__m512; 2],
     codes: __m512i,
     target: *mut T,
 ) {
@@ -459,7 +531,7 @@ unsafe fn decode_block<T: Float, const SYMMETRIC: bool, const SCALED: bool>(
     for (i, value) in values.into_iter().enumerate() {
         let mut value = _mm512_castsi512_ps(value);
         if SCALED {
-            value = _mm512_mul_ps(value, by);
+            value = _mm512_mul_ps(value, by[i / 2]);
         }
         // SAFETY: the caller's promise: four times 16 elements.
         unsafe { store(target.add(LANES * i), value) };

@@ -8,17 +8,17 @@ use crate::spec::{Format, Sign};
 
 /// What a kernel knows about the decoding of a format.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Decoder {
+pub(super) struct Decoding {
     /// The bfloat16 bits of every code.
     pub table: &'static Table,
     /// Whether bit 7 of a code is the sign of the value, for all codes.
     pub is_symmetric: bool,
 }
 
-impl Decoder {
-    pub(super) fn new(format: Format) -> Decoder {
+impl Decoding {
+    pub(super) fn new(format: Format) -> Decoding {
         let spec = format.spec();
-        Decoder {
+        Decoding {
             table: table::bf16(format),
             is_symmetric: matches!(spec.sign, Sign::Bit)
                 && spec.bits == 8
@@ -33,21 +33,26 @@ impl Decoder {
 }
 
 /// `target[i] = decode(codes[i])`.
-pub(super) fn decode<I: Isa, T: Float>(isa: I, decoder: &Decoder, codes: &[u8], target: &mut [T]) {
-    if !isa.decode_fast(decoder, 1.0, codes, target) {
-        isa.decode(decoder, codes, target);
+pub(super) fn decode<I: Isa, T: Float>(
+    isa: I,
+    decoding: &Decoding,
+    codes: &[u8],
+    target: &mut [T],
+) {
+    if !isa.decode_fast(decoding, 1.0, codes, target) {
+        isa.decode(decoding, codes, target);
     }
 }
 
 /// `target[i] = scale * decode(codes[i])`.
 pub(super) fn decode_scaled<I: Isa, T: Float>(
     isa: I,
-    decoder: &Decoder,
+    decoding: &Decoding,
     scale: f32,
     codes: &[u8],
     target: &mut [T],
 ) {
-    if !isa.decode_fast(decoder, scale, codes, target) {
-        isa.decode_scaled(decoder, scale, codes, target);
+    if !isa.decode_fast(decoding, scale, codes, target) {
+        isa.decode_scaled(decoding, scale, codes, target);
     }
 }

@@ -12,6 +12,9 @@ use crate::scalar::{self, Value};
 use crate::spec::{FloatType, Sign, Spec};
 use crate::stats::Stats;
 
+/// Elements a chunk where it needs no buffers.
+const LARGE_CHUNK: usize = 2048;
+
 /// Elements a chunk: the three buffers of a chunk take 3 KiB of stack.
 const CHUNK: usize = 256;
 
@@ -103,19 +106,81 @@ pub(super) fn encode_with_stats<I: Isa, S: Float>(
     codes: &mut [u8],
 ) -> Stats {
     let mut stats = Stats::EMPTY;
-    encode_chunks(
-        isa,
-        params,
-        factor,
-        random,
-        source,
-        codes,
-        |chunk, beyond| {
+    if params.cast.rounding != Rounding::NearestEven {
+        encode_chunks(
+            isa,
+            params,
+            factor,
+            random,
+            source,
+            codes,
+            |chunk, beyond| {
+                let of_chunk = isa.vectorize(|| portable::stats(params, &chunk, beyond));
+                stats = stats.merge(of_chunk);
+            },
+        );
+        return stats;
+    }
+    for (source, codes) in source
+        .chunks(LARGE_CHUNK)
+        .zip(codes.chunks_mut(LARGE_CHUNK))
+    {
+        stats = stats.merge(encode_large_chunk(isa, params, factor, source, codes));
+    }
+    stats
+}
+
+/// One chunk of [`encode_with_stats`] for nearest-even. A factor keeps the order of absolute values,
+/// so that what the amax becomes tells whether anything is beyond the range, infinite or NaN;
+/// then the counting is left to the general path.
+fn encode_large_chunk<I: Isa, S: Float>(
+    isa: I,
+    params: &Params,
+    factor: Factor,
+    source: &[S],
+    codes: &mut [u8],
+) -> Stats {
+    let (amax, min_nonzero) = isa.vectorize(|| portable::range(source));
+    let largest = portable::product(factor, amax.to_bits());
+    // There is no NaN, which is all that would be slow.
+    let slow = |_: &[S], _: &mut [u8]| debug_assert!(false, "a NaN below the amax");
+    if !amax.is_finite()
+        || largest >= params.beyond
+        || !isa.encode_fast(params, factor, source, codes, slow)
+    {
+        let mut stats = Stats::EMPTY;
+        encode_chunks(isa, params, factor, None, source, codes, |chunk, beyond| {
             let of_chunk = isa.vectorize(|| portable::stats(params, &chunk, beyond));
             stats = stats.merge(of_chunk);
-        },
-    );
-    stats
+        });
+        return stats;
+    }
+    let (zero, underflowed) = zeros(isa, params, source, codes);
+    Stats {
+        count: source.len() as u64,
+        zero,
+        underflowed,
+        amax,
+        min_nonzero,
+        ..Stats::EMPTY
+    }
+}
+
+/// How many elements are zero, and how many became so, where none is infinite or NaN and the cast is
+/// a plain one.
+pub(super) fn zeros<I: Isa, S: Float>(
+    isa: I,
+    params: &Params,
+    source: &[S],
+    codes: &[u8],
+) -> (u64, u64) {
+    let sign = params.flip & params.signed_zero;
+    let stored = isa.vectorize(|| portable::count_zero_codes(sign as u8, codes));
+    if stored == 0 {
+        return (0, 0);
+    }
+    let zero = isa.vectorize(|| portable::count_zeros(source));
+    (zero, stored - zero)
 }
 
 /// Encodes chunk by chunk and shows each one to `seen`, with the number of its elements,

@@ -2,7 +2,8 @@
 //! What each set of kernels provides: the same list for all.
 
 use super::Factor;
-use super::decode::Decoder;
+use super::decode::Decoding;
+use super::groups::GROUP;
 use super::params::Params;
 use super::portable;
 use crate::float::Float;
@@ -63,22 +64,45 @@ pub(super) trait Isa: Copy {
         false
     }
 
+    /// Encodes whole groups of [`GROUP`] elements, none of which is NaN, each with its factor, a
+    /// power of two, by a plain cast to nearest-even; returns false, having done nothing, where it
+    /// is another cast.
+    #[inline]
+    fn encode_groups<S: Float>(
+        self,
+        params: &Params,
+        factors: &[f32],
+        source: &[S],
+        codes: &mut [u8],
+    ) -> bool {
+        let groups = source
+            .chunks_exact(GROUP)
+            .zip(codes.chunks_exact_mut(GROUP));
+        for ((source, codes), &factor) in groups.zip(factors) {
+            let slow = |_: &[S], _: &mut [u8]| {};
+            if !self.encode_fast(params, Factor::Multiply(factor), source, codes, slow) {
+                return false;
+            }
+        }
+        true
+    }
+
     /// Decodes, see [`portable::decode`].
     #[inline]
-    fn decode<T: Float>(self, decoder: &Decoder, codes: &[u8], target: &mut [T]) {
-        self.vectorize(|| portable::decode(decoder.table, codes, target));
+    fn decode<T: Float>(self, decoding: &Decoding, codes: &[u8], target: &mut [T]) {
+        self.vectorize(|| portable::decode(decoding.table, codes, target));
     }
 
     /// Decodes with a scale, see [`portable::decode_scaled`].
     #[inline]
     fn decode_scaled<T: Float>(
         self,
-        decoder: &Decoder,
+        decoding: &Decoding,
         scale: f32,
         codes: &[u8],
         target: &mut [T],
     ) {
-        self.vectorize(|| portable::decode_scaled(decoder.table, scale, codes, target));
+        self.vectorize(|| portable::decode_scaled(decoding.table, scale, codes, target));
     }
 
     /// Decodes with a scale (1 for none) in vectors, if there is a loop for this combination;
@@ -86,8 +110,22 @@ pub(super) trait Isa: Copy {
     #[inline]
     fn decode_fast<T: Float>(
         self,
-        _decoder: &Decoder,
+        _decoding: &Decoding,
         _scale: f32,
+        _codes: &[u8],
+        _target: &mut [T],
+    ) -> bool {
+        false
+    }
+
+    /// Decodes groups of [`GROUP`] elements, the last one perhaps smaller, each with its scale,
+    /// which is finite and not zero, if there is a loop for this combination; else returns false,
+    /// having done nothing.
+    #[inline]
+    fn decode_groups<T: Float>(
+        self,
+        _decoding: &Decoding,
+        _scales: &[f32],
         _codes: &[u8],
         _target: &mut [T],
     ) -> bool {

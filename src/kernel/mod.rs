@@ -15,6 +15,7 @@ mod decode;
 mod encode;
 mod environment;
 pub(crate) mod gemm;
+mod groups;
 mod isa;
 mod params;
 mod portable;
@@ -23,8 +24,9 @@ mod table;
 mod tests;
 
 pub use cpu::Kernel;
-use decode::Decoder;
+use decode::Decoding;
 pub(crate) use environment::with_default_environment;
+pub(crate) use groups::{GROUP, GROUPS, GroupRule};
 use isa::Isa;
 use params::Params;
 
@@ -84,9 +86,15 @@ pub(crate) fn encode<S: Float>(
     });
 }
 
+/// `target[i] = decode(codes[i])`, rounded once where the type cannot hold the value. The slices
+/// have the same length.
+pub(crate) fn decode<T: Float>(format: Format, codes: &[u8], target: &mut [T]) {
+    let table = Decoding::new(format);
+    with_default_environment(|| dispatch!(decode::decode, &table, codes, target));
+}
+
 /// `codes[i] = cast(factor(source[i]))`; otherwise as [`encode`], but for callers that have set the
 /// floating-point environment ([`with_default_environment`]).
-#[allow(dead_code)]
 pub(crate) fn encode_scaled<S: FitsF32>(
     format: Format,
     cast: Cast,
@@ -119,13 +127,6 @@ pub(crate) fn encode_with_stats<S: FitsF32>(
     )
 }
 
-/// `target[i] = decode(codes[i])`, rounded once where the type cannot hold the value. The slices
-/// have the same length.
-pub(crate) fn decode<T: Float>(format: Format, codes: &[u8], target: &mut [T]) {
-    let decoder = Decoder::new(format);
-    with_default_environment(|| dispatch!(decode::decode, &decoder, codes, target));
-}
-
 /// `target[i] = scale * decode(codes[i])`: one `f32` product, then, for the other types, one
 /// nearest-even rounding. A NaN has the sign of its code. The slices have the same length; the
 /// caller has set the floating-point environment.
@@ -135,8 +136,35 @@ pub(crate) fn decode_scaled<T: FitsF32>(
     codes: &[u8],
     target: &mut [T],
 ) {
-    let decoder = Decoder::new(format);
-    dispatch!(decode::decode_scaled, &decoder, scale, codes, target);
+    let decoding = Decoding::new(format);
+    dispatch!(decode::decode_scaled, &decoding, scale, codes, target);
+}
+
+/// At most [`GROUPS`] whole groups of [`GROUP`] elements: the E8M0 scale of each by `rule`, and its
+/// codes. `None`, and what was written is void, where a group holds an infinity or a NaN, or the
+/// cast is not one for this. The caller has set the floating-point environment.
+pub(crate) fn encode_groups<S: FitsF32>(
+    format: Format,
+    cast: Cast,
+    rule: GroupRule,
+    source: &[S],
+    codes: &mut [u8],
+    scales: &mut [u8],
+) -> Option<Stats> {
+    let params = Params::new(format, cast);
+    dispatch!(groups::encode, &params, rule, source, codes, scales)
+}
+
+/// [`decode_scaled`] with an E8M0 scale for each group of [`GROUP`] elements, the last one perhaps
+/// smaller.
+pub(crate) fn decode_groups<T: FitsF32>(
+    format: Format,
+    scales: &[u8],
+    codes: &[u8],
+    target: &mut [T],
+) {
+    let decoding = Decoding::new(format);
+    dispatch!(groups::decode, &decoding, scales, codes, target);
 }
 
 /// The largest absolute value.

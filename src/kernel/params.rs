@@ -57,6 +57,8 @@ pub(super) struct Params {
     pub infinite: [u32; 2],
     /// The code of NaN.
     pub nan: [u32; 2],
+    /// The bits of the smallest value that nearest-even takes beyond the largest.
+    pub beyond: u32,
     /// For the fastest loops, where the cast allows them.
     pub plain: Option<Plain>,
 }
@@ -74,12 +76,14 @@ impl Params {
         let min_field = (spec.min_exponent() + F32_BIAS) as u32;
         let min_normal = min_field << F32_MANTISSA_BITS;
         let lowest = (min_field + discarded) << spec.mantissa_bits;
+        let following = following(spec, min_normal).to_bits();
+        let half_step = (following - max_value(spec).to_bits()) / 2;
         let mut params = Params {
             spec,
             cast,
             discarded,
             min_normal,
-            following: following(spec, min_normal).to_bits(),
+            following,
             magic: (discarded << F32_MANTISSA_BITS) + (lowest.wrapping_neg() & 0xFFFF),
             max,
             limit: [
@@ -104,6 +108,8 @@ impl Params {
             overflow: both(spec, cast, Special::Overflow),
             infinite: both(spec, cast, Special::Infinite),
             nan: both(spec, cast, Special::Nan),
+            // The tie belongs to the even magnitude.
+            beyond: following - half_step + 1 - (max & 1),
             plain: None,
         };
         params.plain = Plain::new(&params);

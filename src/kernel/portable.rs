@@ -12,6 +12,7 @@
 
 use super::Factor;
 use super::encode::Encoded;
+use super::groups::GROUP;
 use super::isa::Isa;
 use super::params::{F32_MANTISSA_BITS, Params};
 use super::table::Table;
@@ -197,9 +198,7 @@ pub(super) fn encode_fast<S: Float>(
     // The code that is not a zero; one that no lane has where there are two zeros.
     let no_zero = if plain.one_zero { sign } else { u32::MAX };
     let params = *params;
-    let mut from = source.chunks_exact(BLOCK);
-    let mut to = codes.chunks_exact_mut(BLOCK);
-    for (source, codes) in (&mut from).zip(&mut to) {
+    let encode = |source: &[S], codes: &mut [u8]| {
         let mut loaded = [0; BLOCK];
         let mut scaled = [0; BLOCK];
         load(source, &mut loaded);
@@ -208,8 +207,7 @@ pub(super) fn encode_fast<S: Float>(
             .iter()
             .fold(0, |most: i32, &x| most.max((x & ABS) as i32));
         if most > INFINITY as i32 {
-            slow(source, codes);
-            continue;
+            return slow(source, codes);
         }
         for (&bits, code) in scaled.iter().zip(codes) {
             let clamped = ((bits & ABS) as i32).min(clamp) as u32;
@@ -217,10 +215,14 @@ pub(super) fn encode_fast<S: Float>(
             let signed = magnitude | (bits >> to_sign) & sign;
             *code = select(signed == no_zero, 0, signed) as u8;
         }
+    };
+    let mut from = source.chunks_exact(BLOCK);
+    let mut to = codes.chunks_exact_mut(BLOCK);
+    for (source, codes) in (&mut from).zip(&mut to) {
+        encode(source, codes);
     }
-    if !from.remainder().is_empty() {
-        slow(from.remainder(), to.into_remainder());
-    }
+    // A smaller block: zeros take the places that are left.
+    encode(from.remainder(), to.into_remainder());
     true
 }
 
@@ -456,14 +458,101 @@ pub(super) fn amax<S: Float>(source: &[S]) -> Amax {
 /// [`amax`], and the bits of the smallest absolute value above zero as `f32` (infinity where there
 /// is none; what is above zero stays so).
 #[inline(always)]
-fn range<S: Float>(source: &[S]) -> (Amax, u32) {
+pub(super) fn range<S: Float>(source: &[S]) -> (Amax, u32) {
+    let (most, least) = extremes(source);
+    (Amax::of(from_abs::<S>(most)), min_nonzero::<S>(least))
+}
+
+/// The largest of the bits of `|x|`, and the smallest of them less 1: zero wraps around to the top
+/// of the order.
+#[inline(always)]
+fn extremes<S: Float>(source: &[S]) -> (u64, u64) {
+    let (mut most16, mut least16) = (0u16, u16::MAX);
+    let (mut most32, mut least32) = (0u32, u32::MAX);
+    let (mut most64, mut least64) = (0u64, u64::MAX);
+    for &x in source {
+        let abs = abs_bits(x);
+        match S::TYPE.size() {
+            2 => {
+                most16 = most16.max(abs as u16);
+                least16 = least16.min((abs as u16).wrapping_sub(1));
+            }
+            4 => {
+                most32 = most32.max(abs as u32);
+                least32 = least32.min((abs as u32).wrapping_sub(1));
+            }
+            _ => {
+                most64 = most64.max(abs);
+                least64 = least64.min(abs.wrapping_sub(1));
+            }
+        }
+    }
+    match S::TYPE.size() {
+        2 => (most16 as u64, least16 as u64),
+        4 => (most32 as u64, least32 as u64),
+        _ => (most64, least64),
+    }
+}
+
+/// From the second result of [`extremes`].
+#[inline(always)]
+fn min_nonzero<S: Float>(least: u64) -> u32 {
     let infinity = S::TYPE.spec().infinity_magnitude().unwrap_or(u64::MAX);
-    // Zero wraps around to the top of the order.
-    let least = source.iter().fold(infinity - 1, |least, &x| {
-        least.min(abs_bits(x).wrapping_sub(1))
+    let bits = least.min(infinity - 1) + 1;
+    from_abs::<S>(bits).to_bits().max(1)
+}
+
+/// The bits of the amax of each group as `f32`, above infinity where there is a NaN, and the smallest
+/// absolute value above zero of all, as [`range`] has it.
+#[inline(always)]
+pub(super) fn group_ranges<S: Float>(source: &[S], amaxes: &mut [u32]) -> u32 {
+    let mut least = u64::MAX;
+    for (group, amax) in source.chunks_exact(GROUP).zip(amaxes) {
+        let (most, least_here) = extremes(group);
+        *amax = from_abs::<S>(most).to_bits();
+        least = least.min(least_here);
+    }
+    min_nonzero::<S>(least)
+}
+
+/// How many elements, multiplied, have at least these bits.
+#[inline(always)]
+pub(super) fn count_beyond<S: Float>(beyond: u32, factor: f32, source: &[S]) -> u64 {
+    let count = source.iter().fold(0u32, |count, &x| {
+        count + ((f32::from_bits(f32_bits(x) & ABS) * factor).to_bits() >= beyond) as u32
     });
-    let min_nonzero = from_abs::<S>(least + 1).to_bits().max(1);
-    (amax(source), min_nonzero)
+    count as u64
+}
+
+/// How many codes are zero, of either sign where `sign` is its bit.
+#[inline(always)]
+pub(super) fn count_zero_codes(sign: u8, codes: &[u8]) -> u64 {
+    /// Counters of a byte each do not overflow within a chunk.
+    const LANES: usize = 64;
+    let mut total = 0;
+    for chunk in codes.chunks(LANES * u8::MAX as usize) {
+        let mut counts = [0u8; LANES];
+        let mut blocks = chunk.chunks_exact(LANES);
+        for block in &mut blocks {
+            for (count, &code) in counts.iter_mut().zip(block) {
+                *count += (code & !sign == 0) as u8;
+            }
+        }
+        for (count, &code) in counts.iter_mut().zip(blocks.remainder()) {
+            *count += (code & !sign == 0) as u8;
+        }
+        total += counts.iter().map(|&count| count as u64).sum::<u64>();
+    }
+    total
+}
+
+/// How many elements are zero.
+#[inline(always)]
+pub(super) fn count_zeros<S: Float>(source: &[S]) -> u64 {
+    let count = source
+        .iter()
+        .fold(0u32, |count, &x| count + (abs_bits(x) == 0) as u32);
+    count as u64
 }
 
 /// The bits of `|x|` in its own type.

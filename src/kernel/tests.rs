@@ -136,9 +136,6 @@ fn compare<S: FitsF32 + core::fmt::Debug>(
         expected_stats = expected_stats.merge(one);
     }
     assert_eq!(stats, expected_stats, "{format:?} {cast:?} {factor:?}");
-    let mut plain = vec![0; source.len()];
-    encode_scaled(format, cast, factor, random, source, &mut plain);
-    assert_eq!(plain, codes);
 }
 
 #[test]
@@ -148,7 +145,10 @@ fn factors_and_statistics_equal_the_reference() {
     let brains: Vec<Bf16> = (0..=u16::MAX).step_by(41).map(Bf16).collect();
     let saturations = [Saturation::Finite, Saturation::Propagate, Saturation::None];
     let nans = [NanPolicy::Canonical, NanPolicy::KeepSign];
-    // Every combination is met, each on a part of the patterns that moves on.
+    let kernels = Kernel::ALL.iter().filter(|kernel| kernel.is_available());
+    let kernels: Vec<Kernel> = kernels.copied().collect();
+    // Every combination is met, by one kernel after the other, each on a part of the patterns that
+    // moves on.
     let mut turn = 0;
     for &format in Format::ALL {
         for rounding in ROUNDINGS {
@@ -156,6 +156,7 @@ fn factors_and_statistics_equal_the_reference() {
                 for saturation in saturations {
                     for nan in nans {
                         turn += 1;
+                        Kernel::force(Some(kernels[turn / 5 % kernels.len()])).unwrap();
                         let cast = Cast {
                             rounding,
                             saturation,

@@ -8,10 +8,10 @@ use core::fmt;
 use core::ops::Range;
 
 use super::rule::{self, TensorScale};
-use super::{BlockScale, ExponentRule, Kind, Recipe, Scaling, Special};
+use super::{Block, BlockScale, ExponentRule, Kind, Recipe, Scaling, Special};
 use crate::error::Error;
 use crate::float::FitsF32;
-use crate::kernel::{self, Factor};
+use crate::kernel::{self, Factor, GroupRule};
 use crate::matrix::{Matrix, MatrixMut};
 use crate::random::{Philox, Random};
 use crate::scalar;
@@ -211,7 +211,72 @@ impl Recipe {
         codes: MatrixMut<'_, u8>,
         scales: ScalesMut<'_>,
     ) -> Result<Stats, Error> {
-        self.quantize_by(Origin::Search, None, source, codes, Some(scales))
+        match (self.group_scaling(), scales) {
+            (Some(rule), ScalesMut::E8M0(scales)) => {
+                self.quantize_groups(rule, source, codes, scales)
+            }
+            (_, scales) => self.quantize_by(Origin::Search, None, source, codes, Some(scales)),
+        }
+    }
+
+    /// The rule of the scales, where the blocks are the kernel's groups.
+    fn group_scaling(&self) -> Option<GroupRule> {
+        match self.scaling {
+            Scaling::E8M0(rule) if self.block == Block::new(1, kernel::GROUP) => {
+                self.group_rule(rule)
+            }
+            _ => None,
+        }
+    }
+
+    /// [`Recipe::quantize`] for such blocks: many at once, the rest as ever.
+    fn quantize_groups<S: FitsF32>(
+        &self,
+        rule: GroupRule,
+        source: Matrix<'_, S>,
+        mut codes: MatrixMut<'_, u8>,
+        scales: &mut [u8],
+    ) -> Result<Stats, Error> {
+        let (rows, cols) = (source.rows(), source.cols());
+        if !source.is_like(&codes) {
+            return Err(Error::Shape);
+        }
+        self.check_target(rows, cols, None, Some(&ScalesMut::E8M0(&mut *scales)))?;
+        let (down, across) = self.block.grid(rows, cols);
+        let mut stats = Stats::EMPTY;
+        kernel::with_default_environment(|| {
+            for row in 0..if across == 0 { 0 } else { down } {
+                for first in (0..across).step_by(kernel::GROUPS) {
+                    let last = across.min(first + kernel::GROUPS);
+                    let whole = last.min(cols / kernel::GROUP);
+                    let (start, end) = (first * kernel::GROUP, whole * kernel::GROUP);
+                    let places = row * across + first..row * across + whole;
+                    let done = kernel::encode_groups(
+                        self.element,
+                        self.cast,
+                        rule,
+                        source.segment(row, start, end),
+                        codes.segment(row, start, end),
+                        scales.get_mut(places).unwrap_or_default(),
+                    );
+                    stats = stats.merge(done.unwrap_or(Stats::EMPTY));
+                    let left = if done.is_some() { whole } else { first };
+                    for col in left..last {
+                        let cell = Cell {
+                            index: row * across + col,
+                            rows: row..row + 1,
+                            cols: part(col, kernel::GROUP, cols),
+                        };
+                        let amax = self.cell_amax(source, &cell);
+                        let scale = self.scale_here(&TensorScale::ONE, amax);
+                        ScalesMut::E8M0(&mut *scales).store(cell.index, &scale);
+                        let of_cell = self.encode_cell(None, source, &mut codes, &cell, &scale);
+                        stats = stats.merge(of_cell);
+                    }
+                }
+            }
+        });
+        Ok(stats)
     }
 
     /// [`Recipe::quantize`] with a stochastic rounding of at most 16 bits. The number of an
@@ -302,6 +367,17 @@ impl Recipe {
         }
         self.check_stored(rows, cols, &scales)?;
         kernel::with_default_environment(|| {
+            if let (Some(_), Scales::E8M0(scales)) = (self.group_scaling(), scales) {
+                let (down, across) = self.block.grid(rows, cols);
+                for row in 0..if across == 0 { 0 } else { down } {
+                    let places = row * across..(row + 1) * across;
+                    let scales = scales.get(places).unwrap_or_default();
+                    let from = codes.segment(row, 0, cols);
+                    let to = target.segment(row, 0, cols);
+                    kernel::decode_groups(self.element, scales, from, to);
+                }
+                return;
+            }
             self.each_block(rows, cols, |cell| {
                 let scale = self.stored_scale(&scales, cell.index);
                 for row in cell.rows.clone() {

@@ -2,7 +2,7 @@
 //! From the amax of a block to its scale.
 
 use super::{Convention, ExponentRule, Recipe, Scaling, Special};
-use crate::kernel::{self, Factor};
+use crate::kernel::{self, Factor, GroupRule};
 use crate::policy::Cast;
 use crate::scalar::{self, Value};
 use crate::spec::{FloatType, Format, Spec};
@@ -185,6 +185,29 @@ impl Recipe {
         (power + E8M0_ONE).clamp(0, E8M0_MAX) as u8
     }
 
+    /// [`Recipe::exponent_code`] as numbers for the kernel that computes many; `None` for the rules
+    /// that are not of that kind, or where its short way with subnormals would not hold.
+    pub(super) fn group_rule(&self, rule: ExponentRule) -> Option<GroupRule> {
+        /// The implicit bit of an `f32`, and how far below that of a 64-bit significand it lies.
+        const IMPLICIT: u32 = 1 << (f32::MANTISSA_DIGITS - 1);
+        const BELOW: u32 = u64::BITS - f32::MANTISSA_DIGITS;
+        let spec = self.element.spec();
+        let carry = match rule {
+            ExponentRule::Floor => 0,
+            ExponentRule::Ceil => IMPLICIT - 1,
+            ExponentRule::Even => (half_ulp(spec) >> BELOW) as u32,
+            ExponentRule::RoundUp => 2 * IMPLICIT - 1 - (max_significand(spec) >> BELOW) as u32,
+            ExponentRule::Nearest | ExponentRule::LeastError => return None,
+        };
+        let offset = self.margin - spec.max_exponent();
+        (offset < 0).then_some(GroupRule {
+            carry,
+            offset,
+            least: self.epsilon.to_bits(),
+            most: self.amax_bound.to_bits(),
+        })
+    }
+
     /// The f32 scale for a finite amax.
     fn f32_scale(&self, convention: Convention, amax: f32) -> BlockScale {
         if amax == 0.0 {
@@ -232,7 +255,7 @@ pub(crate) struct TensorScale {
 
 impl TensorScale {
     /// No scale.
-    const ONE: TensorScale = TensorScale {
+    pub(super) const ONE: TensorScale = TensorScale {
         quantize: 1.0,
         dequantize: 1.0,
     };
