@@ -14,7 +14,7 @@ use crate::error::Error;
 pub enum Kernel {
     /// Plain Rust, for any machine.
     Portable = 1,
-    /// x86-64 with AVX2 and F16C (Haswell and Zen, and later).
+    /// x86-64 with AVX2, F16C and FMA (Haswell and Zen, and later).
     Avx2 = 2,
     /// x86-64 with AVX-512 F, BW, DQ, VL, VBMI, VBMI2 and GFNI (Ice Lake and Zen 4, and later).
     Avx512 = 3,
@@ -137,6 +137,7 @@ mod x86 {
 
     /// Bits of CPUID leaf 1, ECX.
     const OSXSAVE: u32 = 1 << 27;
+    const FMA: u32 = 1 << 12;
     const F16C: u32 = 1 << 29;
     /// Bits of CPUID leaf 7, EBX.
     const AVX2: u32 = 1 << 5;
@@ -172,7 +173,9 @@ mod x86 {
     }
 
     pub(super) fn has_avx2() -> bool {
-        saved_state() & YMM == YMM && cpuid(1)[1] & F16C != 0 && cpuid(7)[0] & AVX2 != 0
+        saved_state() & YMM == YMM
+            && cpuid(1)[1] & (F16C | FMA) == F16C | FMA
+            && cpuid(7)[0] & AVX2 != 0
     }
 
     pub(super) fn has_avx512() -> bool {

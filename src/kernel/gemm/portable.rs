@@ -1,34 +1,26 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Plain Rust, for any machine: the compiler keeps a strip of columns in vector registers.
 
-use super::{COLS, PanelA, ROWS};
+use super::{COLS, PanelA, ROWS, Tile};
 
 /// Columns that are summed at a time.
 const STRIP: usize = 8;
 
-pub(super) fn multiply_add(a: &PanelA, b: &[[f32; COLS]], c: &mut [f32], stride: usize) {
-    if b.is_empty() {
-        return;
-    }
-    for first in (0..COLS).step_by(STRIP) {
-        for (row, of_a) in a.chunks(b.len()).take(ROWS).enumerate() {
-            let Some(entries) = strip_mut(c, row * stride + first) else {
-                return;
-            };
-            let mut sums = *entries;
+pub(super) fn multiply_add(a: &PanelA, b: &[[f32; COLS]], mut c: Tile<'_>) {
+    for (row, of_a) in a.chunks(b.len().max(1)).take(ROWS).enumerate() {
+        let (strips, _) = c.row(row).as_chunks_mut::<STRIP>();
+        for (place, sums) in strips.iter_mut().enumerate() {
+            let mut of_strip = *sums;
             for (x, of_b) in of_a.iter().zip(b) {
-                let of_b = of_b.get(first..).and_then(|rest| rest.first_chunk());
-                for (sum, y) in sums.iter_mut().zip(of_b.unwrap_or(&[0.0; STRIP])) {
+                let (of_b, _) = of_b.as_chunks::<STRIP>();
+                let of_b = of_b.get(place).copied().unwrap_or_default();
+                for (sum, y) in of_strip.iter_mut().zip(of_b) {
                     *sum += x * y;
                 }
             }
-            *entries = sums;
+            *sums = of_strip;
         }
     }
-}
-
-fn strip_mut(c: &mut [f32], from: usize) -> Option<&mut [f32; STRIP]> {
-    c.get_mut(from..)?.first_chunk_mut()
 }
 
 const _: () = assert!(COLS.is_multiple_of(STRIP));
