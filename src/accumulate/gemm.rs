@@ -183,13 +183,58 @@ fn sequential(a: &Operand<'_>, b: &Operand<'_>, c: &mut MatrixMut<'_, f32>) {
             }
         }
     }
-    for i in 0..rows {
-        let of_a = a.scale(i, 0);
-        for (j, entry) in c.segment(i, 0, cols).iter_mut().enumerate() {
-            if segments.is_one() {
-                *entry = 0.0 + scaled(joint_scale(of_a, b.scale(j, 0)), *entry);
-            }
+    for j in (0..cols).step_by(COLS) {
+        let of_b = j..cols.min(j + COLS);
+        finish_columns(a, b, of_b, segments.is_one(), c);
+    }
+}
+
+/// Multiplies some columns of the result by the scales of whole vectors, where it is still to be
+/// done, and leaves one NaN.
+fn finish_columns(
+    a: &Operand<'_>,
+    b: &Operand<'_>,
+    cols: Range<usize>,
+    scales_are_left: bool,
+    c: &mut MatrixMut<'_, f32>,
+) {
+    let is_scaled = scales_are_left && (a.is_scaled() || b.is_scaled());
+    let of_b: [f32; COLS] = scales_of(b, cols.clone(), 0);
+    for i in 0..c.rows() {
+        let entries = c.segment(i, cols.start, cols.end);
+        if is_scaled {
+            let sums: [f32; COLS] = padded(entries);
+            entries.fill(0.0);
+            add_terms(a.scale(i, 0), &of_b, &sums, entries);
+        }
+        for entry in entries {
             *entry = canonical(*entry);
+        }
+    }
+}
+
+/// The values, and zeros.
+fn padded<const LEN: usize>(values: &[f32]) -> [f32; LEN] {
+    let mut padded = [0.0; LEN];
+    for (padded, &value) in padded.iter_mut().zip(values) {
+        *padded = value;
+    }
+    padded
+}
+
+/// Adds to each entry its sum, times the scales of the row and of the column.
+fn add_terms(of_row: f32, of_cols: &[f32; COLS], sums: &[f32; COLS], entries: &mut [f32]) {
+    // Where f32 holds the joint scale as a normal number, one f32 product is what `scaled` gives.
+    let products = of_cols.map(|of_col| of_row * of_col);
+    let is_usual = products.iter().all(|product| product.is_normal());
+    let terms = entries.iter_mut().zip(sums);
+    if is_usual {
+        for ((entry, sum), scale) in terms.zip(&products) {
+            *entry += scale * sum;
+        }
+    } else {
+        for ((entry, sum), &of_col) in terms.zip(of_cols) {
+            *entry += scaled(joint_scale(of_row, of_col), *sum);
         }
     }
 }
@@ -297,20 +342,7 @@ impl Tile {
         multiply_add(a, b, sums.as_flattened_mut(), COLS);
         for ((row, sums), &of_row) in self.rows.clone().zip(&sums).zip(of_a) {
             let entries = c.segment(row, self.cols.start, self.cols.end);
-            // Where f32 holds the joint scale as a normal number, one f32 product is what `scaled`
-            // gives.
-            let products = of_b.map(|of_col| of_row * of_col);
-            let is_usual = products.iter().all(|product| product.is_normal());
-            let terms = entries.iter_mut().zip(sums);
-            if is_usual {
-                for ((entry, sum), scale) in terms.zip(&products) {
-                    *entry += scale * sum;
-                }
-            } else {
-                for ((entry, sum), &of_col) in terms.zip(of_b) {
-                    *entry += scaled(joint_scale(of_row, of_col), *sum);
-                }
-            }
+            add_terms(of_row, of_b, sums, entries);
         }
     }
 }

@@ -132,6 +132,11 @@ impl<'a> Operand<'a> {
         }
     }
 
+    /// Whether there are scales.
+    pub(crate) fn is_scaled(&self) -> bool {
+        self.scales.is_some()
+    }
+
     /// The scale of element `k` of a vector.
     #[inline]
     pub(crate) fn scale(&self, vector: usize, k: usize) -> f32 {
