@@ -72,3 +72,8 @@ fn the_example_of_the_readme_in_c99() {
     let printed = run(&mut std::process::Command::new(program));
     assert_eq!(printed, "1d b8 7e 7e\n");
 }
+
+#[test]
+fn arithmetic_in_cpp17() {
+    check("cpp/arith.cpp", Standard::Cpp17);
+}
