@@ -673,24 +673,37 @@ template <Format F> OFP8_FUNCTION u16 decode_f16(u8 code) { return f32_to_f16(de
 // The value of a code as the bits of a bfloat16; otherwise as decode_f16.
 template <Format F> OFP8_FUNCTION u16 decode_bf16(u8 code) { return f32_to_bf16(decode<F>(code)); }
 
-// Whether a finite float rounds beyond the largest value of F, or an infinity: what statistics count.
-template <Format F> OFP8_FUNCTION bool rounds_beyond(float value, Cast cast = {}, u32 word = 0)
+namespace detail {
+
+// rounds_beyond() of the bits of a value, for what a lane holds.
+OFP8_FUNCTION bool lane_rounds_beyond(const Spec &s, u32 overflow, Cast cast, u32 bits, u32 word)
 {
-    constexpr Spec s = spec(F);
-    const u32 abs = bits_of(value) & F32_ABS;
+    const u32 abs = bits & F32_ABS;
     if (abs >= F32_INFINITY) {
         return abs == F32_INFINITY;
     }
     if (cast.rounding == Rounding::NearestEven) {
-        return abs >= overflow_f32_bits(F);
+        return abs >= overflow;
     }
-    const bool negative = (bits_of(value) & F32_SIGN) != 0 && s.sign != OFP8_SIGN_DROPPED;
+    const bool negative = (bits & F32_SIGN) != 0 && s.sign != OFP8_SIGN_DROPPED;
+    return lane_magnitude(s, cast, abs, negative, word) > s.max_magnitude;
+}
+
+} // namespace detail
+
+// Whether a finite float rounds beyond the largest value of F, or an infinity: what statistics count.
+template <Format F> OFP8_FUNCTION bool rounds_beyond(float value, Cast cast = {}, u32 word = 0)
+{
+    constexpr Spec s = spec(F);
+    const u32 bits = bits_of(value);
     if (is_stochastic(cast.rounding) && cast.random_bits > detail::LANE_RANDOM_BITS) {
-        const Value exact = decode_value(spec(FloatType::F32), bits_of(value));
-        return exact.kind == Kind::Finite &&
-               detail::round_magnitude(s, cast, negative, exact, word) > s.max_magnitude;
+        const Value exact = decode_value(spec(FloatType::F32), bits);
+        const bool negative = exact.negative && s.sign != OFP8_SIGN_DROPPED;
+        return exact.kind == Kind::Infinite ||
+               (exact.kind == Kind::Finite &&
+                detail::round_magnitude(s, cast, negative, exact, word) > s.max_magnitude);
     }
-    return detail::lane_magnitude(s, cast, abs, negative, word) > s.max_magnitude;
+    return detail::lane_rounds_beyond(s, overflow_f32_bits(F), cast, bits, word);
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -784,9 +797,9 @@ OFP8_FUNCTION Stats merge_stats(const Stats &a, const Stats &b)
     return both;
 }
 
-// Counts one element: its source, what was cast (after the scale), the code that was stored.
-template <Format F>
-OFP8_FUNCTION void count_element(Stats &stats, float source, float scaled, u8 code, Cast cast = {}, u32 word = 0)
+// Counts one element: its source, the code that was stored, and whether what was cast (the source after its scale)
+// rounds_beyond(). `Counts` is Stats, or has its members in smaller types.
+template <Format F, class Counts> OFP8_FUNCTION void count_element(Counts &stats, float source, u8 code, bool beyond)
 {
     constexpr Spec s = spec(F);
     const u32 abs = bits_of(source) & F32_ABS;
@@ -798,7 +811,7 @@ OFP8_FUNCTION void count_element(Stats &stats, float source, float scaled, u8 co
     stats.zero += is_zero ? 1 : 0;
     stats.nan += is_nan ? 1 : 0;
     stats.infinite += is_infinite ? 1 : 0;
-    stats.saturated += !is_infinite && rounds_beyond<F>(scaled, cast, word) ? 1 : 0;
+    stats.saturated += !is_infinite && beyond ? 1 : 0;
     stats.underflowed += s.zero && magnitude == 0 && !is_zero && !is_nan ? 1 : 0;
     stats.amax = merge_amax(stats.amax, amax_of(source));
     stats.min_nonzero = is_zero || is_nan ? stats.min_nonzero : detail::smaller(stats.min_nonzero, abs);
@@ -1056,6 +1069,53 @@ template <Format F> OFP8_FUNCTION float dequantize(float scale, u8 code)
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
+// Delayed scaling: the scale of this step from the amaxes of the last ones (as TransformerEngine's fused update has it)
+// ---------------------------------------------------------------------------------------------------------------------
+
+// The scale of one tensor: elements are multiplied by `quantize`, decoded ones by `dequantize`.
+struct DelayedScale {
+    float quantize;
+    float dequantize;
+    u32 not_finite; // entries of the history that are an infinity or a NaN, which were left out
+};
+
+// Rolls the history of one tensor and gives its next scale. Entry i lies at history[i * stride]; entry 0 is the staging
+// slot, into which the casts of a step merge their amax.
+//
+// The amax is the largest of all entries, or the last one (`most_recent`); entries that are not finite are left out and
+// counted, so that they neither freeze the scale nor vanish unseen. The scale is max * 2^-margin / amax, at most the
+// largest f32; without an amax above zero the previous one stays. The history is rolled only if the staging slot holds
+// something: a tensor that did not take part in the step keeps its history.
+template <Format F>
+OFP8_FUNCTION DelayedScale update_delayed(u32 *history, u64 length, u64 stride, bool most_recent, i32 margin,
+                                          float previous)
+{
+    const u32 last = history[0];
+    u32 amax = 0;
+    u32 not_finite = 0;
+    for (u64 i = 0; i < (most_recent ? 1 : length); ++i) {
+        const u32 entry = history[i * stride];
+        not_finite += amax_is_finite(entry) ? 0 : 1;
+        amax = merge_amax(amax, amax_is_finite(entry) ? entry : 0);
+    }
+    if (last != 0) {
+        for (u64 i = 1; i + 1 < length; ++i) {
+            history[i * stride] = history[(i + 1) * stride];
+        }
+        if (length > 1) {
+            history[(length - 1) * stride] = last;
+        }
+        history[0] = 0;
+    }
+    float quantize = previous;
+    if (amax != 0) {
+        const float max = detail::multiply(float_of(max_f32_bits(F)), detail::power_of_two(-margin));
+        quantize = detail::least(detail::divide(max, float_of(amax)), float_of(F32_MAX));
+    }
+    return DelayedScale{quantize, detail::least(detail::divide(1.0f, quantize), float_of(F32_MAX)), not_finite};
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
 // NVFP4: E2M1 in blocks of 16 elements, a UE4M3 scale a block under one f32 a tensor (as TransformerEngine has it)
 // ---------------------------------------------------------------------------------------------------------------------
 
@@ -1204,6 +1264,56 @@ struct AmdPreSwizzle {
                      inside / 256 * 8 + inside / 64 % 4 + inside / 2 % 2 * 4};
     }
 };
+
+// A layout chosen at run time.
+enum class Layout : u32 {
+    RowMajor = 0,
+    Tiles128x4 = 1,
+    RowMajorPadded = 2,
+    MnMajorPadded = 3,
+    PackedE8M0 = 4,
+    AmdPreSwizzle = 5,
+};
+
+// The offset of a place among rows x cols scales, padding included.
+OFP8_FUNCTION u64 layout_offset(Layout layout, u64 rows, u64 cols, Place at)
+{
+    switch (layout) {
+    case Layout::RowMajor:
+        break;
+    case Layout::Tiles128x4:
+        return Tiles128x4{rows, cols}.offset(at);
+    case Layout::RowMajorPadded:
+        return RowMajorPadded{rows, cols}.offset(at);
+    case Layout::MnMajorPadded:
+        return MnMajorPadded{rows, cols}.offset(at);
+    case Layout::PackedE8M0:
+        return PackedE8M0{rows, cols}.offset(at);
+    case Layout::AmdPreSwizzle:
+        return AmdPreSwizzle{rows, cols}.offset(at);
+    }
+    return RowMajor{rows, cols}.offset(at);
+}
+
+// How far a layout reaches, padding included: its size is the product of rows and cols of the result.
+OFP8_FUNCTION Place layout_extent(Layout layout, u64 rows, u64 cols)
+{
+    switch (layout) {
+    case Layout::RowMajor:
+        break;
+    case Layout::Tiles128x4:
+        return Place{round_up(rows, 128), round_up(cols, 4)};
+    case Layout::RowMajorPadded:
+        return Place{rows, round_up(cols, 4)};
+    case Layout::MnMajorPadded:
+        return Place{round_up(rows, 4), cols};
+    case Layout::PackedE8M0:
+        return Place{round_up(rows, 4), round_up(cols, 4)};
+    case Layout::AmdPreSwizzle:
+        return Place{round_up(rows, 32), round_up(cols, 8)};
+    }
+    return Place{rows, cols};
+}
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Packing of codes narrower than a byte: little-endian strings of bits, the first code in the low bits

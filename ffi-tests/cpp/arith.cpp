@@ -512,7 +512,7 @@ template <Format F> void compare_block(const ofp8_recipe &recipe, const std::vec
         const std::uint8_t code = ofp8::quantize<F>(scale, values[i], same.cast, word);
         const float scaled = poisoned ? values[i] : ofp8::apply(scale.factor, values[i]);
         const std::uint8_t counted = poisoned ? ofp8::encode<F>(values[i], same.cast, word) : code;
-        ofp8::count_element<F>(ours, values[i], scaled, counted, same.cast, word);
+        ofp8::count_element<F>(ours, values[i], counted, ofp8::rounds_beyond<F>(scaled, same.cast, word));
         if (code != codes[i]) {
             differ("element", recipe.element, same.cast, ofp8::bits_of(values[i]), code, codes[i]);
         }

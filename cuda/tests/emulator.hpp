@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//
+// A device on the CPU, for tests on machines without a GPU: what ofp8.cuh and ofp8_quantize.cuh use of CUDA, in plain
+// C++ on Linux. Compile with `-DOFP8_EMULATED_DEVICE -include emulator.hpp`.
+//
+// The threads of a block are fibers that run in turn until each waits at a barrier; blocks run one after another.
+// Arithmetic takes the software path, as on an sm_80. A barrier that some threads never reach ends the program.
+#ifndef OFP8_TESTS_EMULATOR_HPP
+#define OFP8_TESTS_EMULATOR_HPP
+
+#include <ucontext.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#define __global__
+#define __shared__ static
+#define __launch_bounds__(threads)
+
+struct dim3 {
+    unsigned x, y, z;
+    explicit dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {}
+};
+struct alignas(8) uint2 {
+    unsigned x, y;
+};
+struct alignas(16) uint4 {
+    unsigned x, y, z, w;
+};
+
+using cudaStream_t = struct CUstream_st *;
+enum cudaError_t { cudaSuccess = 0, cudaErrorInvalidValue = 1 };
+
+inline cudaError_t cudaMemsetAsync(void *to, int value, std::size_t bytes, cudaStream_t)
+{
+    std::memset(to, value, bytes);
+    return cudaSuccess;
+}
+
+inline dim3 threadIdx, blockIdx, blockDim, gridDim;
+
+namespace emulator {
+
+enum class State { Ready, AtWarpBarrier, AtBlockBarrier, Done };
+
+struct Fiber {
+    ucontext_t context;
+    std::unique_ptr<char[]> stack;
+    State state;
+};
+
+inline constexpr unsigned WARP = 32;
+inline constexpr std::size_t STACK = 128 << 10;
+
+inline ucontext_t scheduler;
+inline std::vector<Fiber> fibers;
+inline unsigned current;
+inline std::vector<unsigned> exchange; // a word a thread
+inline std::function<void()> work;
+
+inline void wait(State state)
+{
+    fibers[current].state = state;
+    swapcontext(&fibers[current].context, &scheduler);
+}
+
+inline void enter()
+{
+    work();
+    fibers[current].state = State::Done;
+    setcontext(&scheduler);
+}
+
+inline void start(unsigned threads)
+{
+    fibers.resize(threads);
+    exchange.resize(threads);
+    for (Fiber &fiber : fibers) {
+        if (!fiber.stack) {
+            fiber.stack = std::make_unique<char[]>(STACK);
+        }
+        getcontext(&fiber.context);
+        fiber.context.uc_stack.ss_sp = fiber.stack.get();
+        fiber.context.uc_stack.ss_size = STACK;
+        fiber.context.uc_link = nullptr;
+        makecontext(&fiber.context, enter, 0);
+        fiber.state = State::Ready;
+    }
+}
+
+// Lets the fibers from..to go on if all of them wait in this state (or, at a barrier of the block, have ended).
+inline bool release(unsigned from, unsigned to, State state)
+{
+    bool waits = false;
+    for (unsigned i = from; i < to; ++i) {
+        const bool ended = state == State::AtBlockBarrier && fibers[i].state == State::Done;
+        if (fibers[i].state != state && !ended) {
+            return false;
+        }
+        waits = waits || fibers[i].state == state;
+    }
+    for (unsigned i = from; waits && i < to; ++i) {
+        if (fibers[i].state == state) {
+            fibers[i].state = State::Ready;
+        }
+    }
+    return waits;
+}
+
+inline void run_block(unsigned threads)
+{
+    start(threads);
+    for (;;) {
+        for (current = 0; current < threads; ++current) {
+            if (fibers[current].state == State::Ready) {
+                threadIdx = dim3(current, 0, 0);
+                swapcontext(&scheduler, &fibers[current].context);
+            }
+        }
+        bool goes_on = release(0, threads, State::AtBlockBarrier);
+        for (unsigned i = 0; i < threads; i += WARP) {
+            goes_on = release(i, std::min(threads, i + WARP), State::AtWarpBarrier) || goes_on;
+        }
+        const bool done = std::all_of(fibers.begin(), fibers.end(), [](const Fiber &f) { return f.state == State::Done; });
+        if (done) {
+            return;
+        }
+        if (!goes_on) {
+            std::fprintf(stderr, "emulator: a barrier that not all threads reach\n");
+            std::abort();
+        }
+    }
+}
+
+inline cudaError_t launch(std::function<void()> kernel, dim3 grid, unsigned threads)
+{
+    work = std::move(kernel);
+    gridDim = grid;
+    blockDim = dim3(threads);
+    for (unsigned y = 0; y < grid.y; ++y) {
+        for (unsigned x = 0; x < grid.x; ++x) {
+            blockIdx = dim3(x, y, 0);
+            run_block(threads);
+        }
+    }
+    return cudaSuccess;
+}
+
+// Shows a word to the warp and folds those of all its threads.
+template <class Fold> unsigned fold_warp(unsigned value, Fold fold)
+{
+    exchange[current] = value;
+    wait(State::AtWarpBarrier);
+    const unsigned first = current / WARP * WARP;
+    unsigned result = exchange[first];
+    for (unsigned i = first + 1; i < first + WARP; ++i) {
+        result = fold(result, exchange[i]);
+    }
+    wait(State::AtWarpBarrier); // all have read
+    return result;
+}
+
+} // namespace emulator
+
+inline void __syncthreads() { emulator::wait(emulator::State::AtBlockBarrier); }
+
+inline unsigned __shfl_xor_sync(unsigned, unsigned value, int distance)
+{
+    emulator::exchange[emulator::current] = value;
+    emulator::wait(emulator::State::AtWarpBarrier);
+    const unsigned other = emulator::exchange[emulator::current ^ static_cast<unsigned>(distance)];
+    emulator::wait(emulator::State::AtWarpBarrier);
+    return other;
+}
+
+inline unsigned __reduce_max_sync(unsigned, unsigned value)
+{
+    return emulator::fold_warp(value, [](unsigned a, unsigned b) { return std::max(a, b); });
+}
+inline unsigned __reduce_min_sync(unsigned, unsigned value)
+{
+    return emulator::fold_warp(value, [](unsigned a, unsigned b) { return std::min(a, b); });
+}
+inline unsigned __reduce_add_sync(unsigned, unsigned value)
+{
+    return emulator::fold_warp(value, [](unsigned a, unsigned b) { return a + b; });
+}
+
+template <class T> T atomicMax(T *place, T value) { return std::exchange(*place, std::max(*place, value)); }
+template <class T> T atomicMin(T *place, T value) { return std::exchange(*place, std::min(*place, value)); }
+template <class T> T atomicAdd(T *place, T value) { return std::exchange(*place, *place + value); }
+
+namespace ofp8::kernel {
+
+template <class Arguments>
+cudaError_t launch(void (*kernel)(Arguments), dim3 grid, unsigned threads, cudaStream_t, Arguments arguments)
+{
+    return emulator::launch([=] { kernel(arguments); }, grid, threads);
+}
+
+} // namespace ofp8::kernel
+
+#endif // OFP8_TESTS_EMULATOR_HPP
