@@ -117,22 +117,38 @@ template <u32 N> OFP8_DEVICE u32 chunk_amax(const float (&v)[N], Special special
     return amax;
 }
 
-// Random words of the N elements from number `index` on.
-template <u32 N> OFP8_DEVICE void random_words(const Philox &random, u64 index, u32 (&words)[N])
-{
-    index += random.first_index;
-    Words block = random_block(random, index / 8);
-    OFP8_UNROLL
-    for (u32 i = 0; i < N; ++i, ++index) {
-        if (i != 0 && index % 8 == 0) {
-            block = random_block(random, index / 8);
-        }
+// Random words of elements one after another.
+struct RandomRun {
+    Philox random;
+    u64 index;
+    Words block;
+
+    OFP8_DEVICE RandomRun(const Philox &random, u64 first)
+        : random(random), index(random.first_index + first), block(random_block(random, index / 8))
+    {
+    }
+    OFP8_DEVICE u32 next()
+    {
         // Chosen without an index that only run time knows: that would put the words into local memory.
         const u32 pair = static_cast<u32>(index / 2 % 4);
         const u32 low = pair % 2 == 0 ? block.word[0] : block.word[1];
         const u32 high = pair % 2 == 0 ? block.word[2] : block.word[3];
-        words[i] = (pair < 2 ? low : high) >> (16 * (index % 2)) & 0xFFFF;
+        const u32 word = (pair < 2 ? low : high) >> (16 * (index % 2)) & 0xFFFF;
+        index += 1;
+        if (index % 8 == 0) {
+            block = random_block(random, index / 8);
+        }
+        return word;
     }
+};
+
+// Counts an element that was stored as `code`; no element of a poisoned block was rounded.
+template <Format F>
+OFP8_DEVICE void count(ThreadStats &seen, float source, bool poisoned, float scaled, u32 code, Cast cast, u32 word)
+{
+    constexpr Spec s = spec(F);
+    const bool beyond = detail::lane_rounds_beyond(s, overflow_f32_bits(F), cast, bits_of(scaled), word);
+    count_element<F>(seen, source, static_cast<u8>(poisoned ? 1 : code), !poisoned && beyond);
 }
 
 // Divides a chunk by the scales that `scale_of` gives and encodes it; `counts` the first `valid` elements into
@@ -141,46 +157,36 @@ template <Format F, bool DEFAULT, u32 N, class ScaleOf>
 OFP8_DEVICE void quantize_chunk(const float (&source)[N], u32 valid, ScaleOf scale_of, Cast cast, const Philox &random,
                                 u64 index, bool counts, ThreadStats &seen, u32 (&words)[N / 4])
 {
-    float scaled[N];
-    OFP8_UNROLL
-    for (u32 i = 0; i < N; ++i) {
+    const auto scaled_of = [&](u32 i) {
         const BlockScale scale = scale_of(i);
-        scaled[i] = is_poisoned(scale) ? float_of(F32_NAN) : apply(scale.factor, source[i]);
-    }
-    constexpr Spec s = spec(F);
-    u32 word[N] = {};
-    OFP8_UNROLL
-    for (u32 i = 0; i < N / 4; ++i) {
-        words[i] = 0;
-    }
+        return is_poisoned(scale) ? float_of(F32_NAN) : apply(scale.factor, source[i]);
+    };
     if constexpr (DEFAULT) {
-        cast = Cast{};
         OFP8_UNROLL
-        for (u32 i = 0; i < N / 4; ++i) {
-            words[i] = encode_x4<F>({scaled[4 * i], scaled[4 * i + 1], scaled[4 * i + 2], scaled[4 * i + 3]});
+        for (u32 i = 0; i < N; i += 4) {
+            const float scaled[4] = {scaled_of(i), scaled_of(i + 1), scaled_of(i + 2), scaled_of(i + 3)};
+            words[i / 4] = encode_x4<F>(scaled);
+            OFP8_UNROLL
+            for (u32 j = 0; j < 4; ++j) {
+                if (counts && i + j < valid) {
+                    const u32 code = words[i / 4] >> (8 * j);
+                    count<F>(seen, source[i + j], is_poisoned(scale_of(i + j)), scaled[j], code, Cast{}, 0);
+                }
+            }
         }
     } else {
-        if (is_stochastic(cast.rounding)) {
-            random_words(random, index, word);
-        }
+        constexpr Spec s = spec(F);
+        const bool stochastic = is_stochastic(cast.rounding);
+        RandomRun run(random, index);
         OFP8_UNROLL
         for (u32 i = 0; i < N; ++i) {
-            words[i / 4] |= detail::encode_lane(s, cast, bits_of(scaled[i]), word[i]) << (8 * (i % 4));
-        }
-    }
-    if (!counts) {
-        return;
-    }
-    OFP8_UNROLL
-    for (u32 i = 0; i < N; ++i) {
-        if (i < valid) {
-            // No element of a poisoned block was rounded.
-            const bool poisoned = is_poisoned(scale_of(i));
-            const u8 code = static_cast<u8>(poisoned ? 1 : words[i / 4] >> (8 * (i % 4)));
-            const u32 bits = bits_of(scaled[i]);
-            const bool beyond =
-                !poisoned && detail::lane_rounds_beyond(s, overflow_f32_bits(F), cast, bits, word[i]);
-            count_element<F>(seen, source[i], code, beyond);
+            const float scaled = scaled_of(i);
+            const u32 word = stochastic ? run.next() : 0;
+            const u32 code = detail::encode_lane(s, cast, bits_of(scaled), word);
+            words[i / 4] = i % 4 == 0 ? code : words[i / 4] | code << (8 * (i % 4));
+            if (counts && i < valid) {
+                count<F>(seen, source[i], is_poisoned(scale_of(i)), scaled, code, cast, word);
+            }
         }
     }
 }
@@ -208,6 +214,10 @@ OFP8_DEVICE void store_scale(const ScaleBuffer &to, Scaling scaling, u64 rows, u
 inline constexpr u32 THREADS = 256;
 // Chunks that a thread has in flight.
 inline constexpr u32 UNROLL = 4;
+
+// Blocks of a kernel that fit on a multiprocessor, at least (0: as the compiler likes). Kernels of any cast may take 128
+// registers a thread: left alone, ptxas aims at 64 and spills one to reach them.
+OFP8_FUNCTION u32 blocks_at_least(u32 threads, bool is_default) { return is_default ? 0 : 512 / threads; }
 
 template <class S> struct AmaxArguments {
     const S *source;
@@ -266,7 +276,8 @@ template <Format F, class S> OFP8_DEVICE BlockScale tensor_scale(const CastArgum
 }
 
 // Encodes a matrix under one scale.
-template <Format F, class S, bool DEFAULT> __global__ void __launch_bounds__(THREADS) cast(const CastArguments<S> a)
+template <Format F, class S, bool DEFAULT>
+__global__ void __launch_bounds__(THREADS, blocks_at_least(THREADS, DEFAULT)) cast(const CastArguments<S> a)
 {
     constexpr u32 N = CHUNK<S>;
     __shared__ u32 shared[THREADS / WARP];
@@ -280,8 +291,8 @@ template <Format F, class S, bool DEFAULT> __global__ void __launch_bounds__(THR
     for (u64 row = blockIdx.y; row < a.shape.rows; row += gridDim.y) {
         const S *from = a.source + row * a.shape.stride;
         u8 *to = a.codes + row * a.shape.code_stride;
-        // Any cast takes too many registers to have more than one chunk in flight.
-        constexpr u32 FLIGHT = DEFAULT ? UNROLL : 1;
+        // Software takes too many registers to have more in flight.
+        constexpr u32 FLIGHT = !DEFAULT ? 1 : ptx::has_encode<F>() ? UNROLL : UNROLL / 2;
         for (u32 first = 0; first < UNROLL; first += FLIGHT) {
             uint4 raw[FLIGHT];
             const u64 col = ((u64{blockIdx.x} * UNROLL + first) * THREADS + threadIdx.x) * N;
@@ -344,7 +355,7 @@ template <class S> struct TileArguments {
 // A thread reads a chunk of each row that it visits, all in flight at once, and keeps them in shared memory for itself:
 // in registers they would have to be unrolled through everything below, which took three times the registers.
 template <Format F, class S, u32 BLOCK, bool DEFAULT>
-__global__ void __launch_bounds__(TILE_THREADS) tile(const TileArguments<S> a)
+__global__ void __launch_bounds__(TILE_THREADS, blocks_at_least(TILE_THREADS, DEFAULT)) tile(const TileArguments<S> a)
 {
     constexpr u32 N = CHUNK<S>;
     constexpr u32 ACROSS = TILE_COLS / N;           // threads to a row
@@ -471,7 +482,8 @@ template <class S> struct SquareArguments {
 };
 
 // One block of 128 x 128 elements a thread block: read for its amax, and again, out of the cache, for its codes.
-template <Format F, class S, bool DEFAULT> __global__ void __launch_bounds__(THREADS) square(const SquareArguments<S> a)
+template <Format F, class S, bool DEFAULT>
+__global__ void __launch_bounds__(THREADS, blocks_at_least(THREADS, DEFAULT)) square(const SquareArguments<S> a)
 {
     constexpr u32 N = CHUNK<S>;
     constexpr u32 SIDE = 128;

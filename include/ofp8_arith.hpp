@@ -205,6 +205,41 @@ inline constexpr u32 F32_NAN = OFP8_F32_NAN_CODE;
 inline constexpr u32 F32_MAX = OFP8_F32_MAX_MAGNITUDE;
 inline constexpr u32 F32_IMPLICIT = 1u << OFP8_F32_MANTISSA_BITS;
 
+namespace detail {
+
+// On a device: PTX without `.ftz`, since the operators and the intrinsics follow -ftz.
+#if defined(__CUDA_ARCH__)
+__device__ inline float multiply_ptx(float a, float b)
+{
+    float product;
+    asm("mul.rn.f32 %0, %1, %2;" : "=f"(product) : "f"(a), "f"(b));
+    return product;
+}
+__device__ inline float divide_ptx(float a, float b)
+{
+    float quotient;
+    asm("div.rn.f32 %0, %1, %2;" : "=f"(quotient) : "f"(a), "f"(b));
+    return quotient;
+}
+__device__ inline float add_ptx(float a, float b)
+{
+    float sum;
+    asm("add.rn.f32 %0, %1, %2;" : "=f"(sum) : "f"(a), "f"(b));
+    return sum;
+}
+#define OFP8_OPERATION(name, operation) (__builtin_is_constant_evaluated() ? (operation) : name##_ptx(a, b))
+#else
+#define OFP8_OPERATION(name, operation) (operation)
+#endif
+
+// One f32 operation, rounded to nearest-even, subnormals kept.
+OFP8_FUNCTION float multiply(float a, float b) { return OFP8_OPERATION(multiply, a * b); }
+OFP8_FUNCTION float divide(float a, float b) { return OFP8_OPERATION(divide, a / b); }
+OFP8_FUNCTION float add(float a, float b) { return OFP8_OPERATION(add, a + b); }
+#undef OFP8_OPERATION
+
+} // namespace detail
+
 // ---------------------------------------------------------------------------------------------------------------------
 // The reference: one value at a time, integers only, every format, rounding and source
 // ---------------------------------------------------------------------------------------------------------------------
@@ -607,7 +642,7 @@ OFP8_FUNCTION u32 decode_f32_bits(const Spec &s, u32 code)
         // Subnormal, or fixed point: an exact product of an integer and the quantum.
         const i32 quantum = s.min_exponent - static_cast<i32>(s.mantissa_bits);
         const u32 factor = static_cast<u32>(quantum + OFP8_F32_BIAS) << OFP8_F32_MANTISSA_BITS;
-        return bits_of(static_cast<float>(static_cast<i32>(magnitude)) * float_of(factor)) | sign_bit;
+        return bits_of(multiply(static_cast<float>(static_cast<i32>(magnitude)), float_of(factor))) | sign_bit;
     }
     const u32 rebias = static_cast<u32>(OFP8_F32_BIAS - s.bias) << OFP8_F32_MANTISSA_BITS;
     return ((magnitude << shift) + rebias) | sign_bit;
@@ -822,37 +857,6 @@ template <Format F, class Counts> OFP8_FUNCTION void count_element(Counts &stats
 // ---------------------------------------------------------------------------------------------------------------------
 
 namespace detail {
-
-// On a device: PTX without `.ftz`, since the operators and the intrinsics follow -ftz.
-#if defined(__CUDA_ARCH__)
-__device__ inline float multiply_ptx(float a, float b)
-{
-    float product;
-    asm("mul.rn.f32 %0, %1, %2;" : "=f"(product) : "f"(a), "f"(b));
-    return product;
-}
-__device__ inline float divide_ptx(float a, float b)
-{
-    float quotient;
-    asm("div.rn.f32 %0, %1, %2;" : "=f"(quotient) : "f"(a), "f"(b));
-    return quotient;
-}
-__device__ inline float add_ptx(float a, float b)
-{
-    float sum;
-    asm("add.rn.f32 %0, %1, %2;" : "=f"(sum) : "f"(a), "f"(b));
-    return sum;
-}
-#define OFP8_OPERATION(name, operation) (__builtin_is_constant_evaluated() ? (operation) : name##_ptx(a, b))
-#else
-#define OFP8_OPERATION(name, operation) (operation)
-#endif
-
-// One f32 operation, rounded to nearest-even, subnormals kept.
-OFP8_FUNCTION float multiply(float a, float b) { return OFP8_OPERATION(multiply, a * b); }
-OFP8_FUNCTION float divide(float a, float b) { return OFP8_OPERATION(divide, a / b); }
-OFP8_FUNCTION float add(float a, float b) { return OFP8_OPERATION(add, a + b); }
-#undef OFP8_OPERATION
 
 // The smaller and the larger of two numbers, neither NaN nor negative: in the order of their bits, which -ftz leaves
 // alone.

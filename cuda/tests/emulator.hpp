@@ -11,10 +11,12 @@
 #include <ucontext.h>
 
 #include <algorithm>
+#include <csetjmp>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <utility>
@@ -22,7 +24,7 @@
 
 #define __global__
 #define __shared__ static
-#define __launch_bounds__(threads)
+#define __launch_bounds__(...)
 
 struct dim3 {
     unsigned x, y, z;
@@ -50,8 +52,11 @@ namespace emulator {
 
 enum class State { Ready, AtWarpBarrier, AtBlockBarrier, Done };
 
+// A fiber lives as long as the program: entered once through its context, it goes on through jumps, from block to block,
+// which spares system calls.
 struct Fiber {
     ucontext_t context;
+    std::jmp_buf place;
     std::unique_ptr<char[]> stack;
     State state;
 };
@@ -59,8 +64,8 @@ struct Fiber {
 inline constexpr unsigned WARP = 32;
 inline constexpr std::size_t STACK = 128 << 10;
 
-inline ucontext_t scheduler;
-inline std::vector<Fiber> fibers;
+inline std::jmp_buf scheduler;
+inline std::deque<Fiber> fibers; // which stay where they are
 inline unsigned current;
 inline std::vector<unsigned> exchange; // a word a thread
 inline std::function<void()> work;
@@ -68,31 +73,35 @@ inline std::function<void()> work;
 inline void wait(State state)
 {
     fibers[current].state = state;
-    swapcontext(&fibers[current].context, &scheduler);
+    if (_setjmp(fibers[current].place) == 0) {
+        _longjmp(scheduler, 1);
+    }
 }
 
 inline void enter()
 {
-    work();
-    fibers[current].state = State::Done;
-    setcontext(&scheduler);
+    for (;;) {
+        work();
+        wait(State::Done);
+    }
 }
 
-inline void start(unsigned threads)
+// Lets a fiber run until it waits or ends.
+inline void resume(Fiber &fiber)
 {
-    fibers.resize(threads);
-    exchange.resize(threads);
-    for (Fiber &fiber : fibers) {
-        if (!fiber.stack) {
-            fiber.stack = std::make_unique<char[]>(STACK);
-        }
-        getcontext(&fiber.context);
-        fiber.context.uc_stack.ss_sp = fiber.stack.get();
-        fiber.context.uc_stack.ss_size = STACK;
-        fiber.context.uc_link = nullptr;
-        makecontext(&fiber.context, enter, 0);
-        fiber.state = State::Ready;
+    if (_setjmp(scheduler) != 0) {
+        return;
     }
+    if (fiber.stack) {
+        _longjmp(fiber.place, 1);
+    }
+    fiber.stack = std::make_unique<char[]>(STACK);
+    getcontext(&fiber.context);
+    fiber.context.uc_stack.ss_sp = fiber.stack.get();
+    fiber.context.uc_stack.ss_size = STACK;
+    fiber.context.uc_link = nullptr;
+    makecontext(&fiber.context, enter, 0);
+    setcontext(&fiber.context);
 }
 
 // Lets the fibers from..to go on if all of them wait in this state (or, at a barrier of the block, have ended).
@@ -116,20 +125,24 @@ inline bool release(unsigned from, unsigned to, State state)
 
 inline void run_block(unsigned threads)
 {
-    start(threads);
+    fibers.resize(std::max<std::size_t>(fibers.size(), threads));
+    exchange.resize(fibers.size());
+    for (unsigned i = 0; i < threads; ++i) {
+        fibers[i].state = State::Ready;
+    }
     for (;;) {
         for (current = 0; current < threads; ++current) {
             if (fibers[current].state == State::Ready) {
                 threadIdx = dim3(current, 0, 0);
-                swapcontext(&scheduler, &fibers[current].context);
+                resume(fibers[current]);
             }
         }
         bool goes_on = release(0, threads, State::AtBlockBarrier);
         for (unsigned i = 0; i < threads; i += WARP) {
             goes_on = release(i, std::min(threads, i + WARP), State::AtWarpBarrier) || goes_on;
         }
-        const bool done = std::all_of(fibers.begin(), fibers.end(), [](const Fiber &f) { return f.state == State::Done; });
-        if (done) {
+        const auto is_done = [](const Fiber &fiber) { return fiber.state == State::Done; };
+        if (std::all_of(fibers.begin(), fibers.begin() + threads, is_done)) {
             return;
         }
         if (!goes_on) {
