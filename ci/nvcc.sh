@@ -27,7 +27,7 @@ codes=()
 for architecture in "${architectures[@]}"; do
     codes+=(-gencode "arch=compute_$architecture,code=sm_$architecture")
 done
-nvcc=("$cuda/bin/nvcc" -std=c++17 -O3 -Xcompiler=-Wall,-Wextra -Werror all-warnings -Iinclude -Icuda
+nvcc=("$cuda/bin/nvcc" -std=c++17 -O3 -Xcompiler=-Wall -Xcompiler=-Wextra -Werror all-warnings -Iinclude -Icuda
     "-I$cuda/include" "-I$cuda/include/cccl" "-L$cuda/lib")
 "${nvcc[@]}" "${codes[@]}" -Xptxas=-v -c cuda/ofp8_cuda.cu -o "$build/ofp8_cuda.o" >"$build/ptxas.log" 2>&1 &
 entry=$!
