@@ -57,7 +57,7 @@ ofp8_status check(const ofp8_shape *given, const void *wide, const void *codes, 
     const bool overflows = shape.rows != 0 && (shape.stride > most / shape.rows || shape.code_stride > most / shape.rows ||
                                                shape.cols > most / shape.rows);
     if (overflows || (shape.rows > 1 && (shape.stride < shape.cols || shape.code_stride < row_bytes)) ||
-        shape.reserved != 0) {
+        shape.is_shard != 0 || shape.batch_count > 1) {
         return OFP8_SHAPE;
     }
     if (shape.rows == 0 || shape.cols == 0) {
@@ -100,6 +100,9 @@ ofp8_status check(const ofp8_recipe *given, ofp8_recipe &recipe, Recipe &scaling
     if (status != OFP8_OK) {
         return status;
     }
+    if (recipe.scaling == OFP8_SCALING_TWO_LEVEL || recipe.exponent_rule == OFP8_EXPONENT_LEAST_ERROR) {
+        return OFP8_RECIPE;
+    }
     scaling.scaling = static_cast<Scaling>(recipe.scaling);
     scaling.convention = static_cast<Convention>(recipe.convention);
     scaling.rule = static_cast<ExponentRule>(recipe.exponent_rule);
@@ -112,7 +115,7 @@ ofp8_status check(const ofp8_recipe *given, ofp8_recipe &recipe, Recipe &scaling
     return OFP8_OK;
 }
 
-bool is_layout(u32 layout) { return layout <= static_cast<u32>(Layout::AmdPreSwizzle); }
+bool is_order(u32 order) { return order <= static_cast<u32>(Order::Gfx950); }
 
 ofp8_status check(const ofp8_cuda_copy *given, const Recipe &recipe, Copy &copy)
 {
@@ -127,7 +130,7 @@ ofp8_status check(const ofp8_cuda_copy *given, const Recipe &recipe, Copy &copy)
     if (read_copy.codes == nullptr || read_copy.scales == nullptr) {
         return OFP8_NULL_POINTER;
     }
-    if (!is_layout(read_copy.layout) || read_copy.reserved != 0) {
+    if (!is_order(read_copy.order) || read_copy.reserved != 0) {
         return OFP8_UNKNOWN_POLICY;
     }
     if (is_stochastic(recipe.cast.rounding) && recipe.cast.random_bits > 16) {
@@ -137,7 +140,7 @@ ofp8_status check(const ofp8_cuda_copy *given, const Recipe &recipe, Copy &copy)
         return OFP8_MISALIGNED;
     }
     copy = Copy{read_copy.codes,
-                {read_copy.scales, static_cast<Layout>(read_copy.layout)},
+                {read_copy.scales, static_cast<Order>(read_copy.order)},
                 philox_of(&read_copy.random),
                 reinterpret_cast<Stats *>(read_copy.stats)};
     return OFP8_OK;
@@ -182,26 +185,6 @@ bool is_block(const ofp8_recipe &recipe, std::size_t rows, std::size_t cols)
 } // namespace
 
 extern "C" {
-
-ofp8_status ofp8_cuda_scale_count(const ofp8_recipe *recipe, size_t rows, size_t cols, uint32_t layout,
-                                  uint32_t by_column, size_t *count)
-{
-    std::size_t down = 0, across = 0;
-    const ofp8_status status = ofp8_scale_grid(recipe, rows, cols, &down, &across);
-    if (status != OFP8_OK) {
-        return status;
-    }
-    if (count == nullptr) {
-        return OFP8_NULL_POINTER;
-    }
-    if (!is_layout(layout) || by_column > 1) {
-        return OFP8_UNKNOWN_POLICY;
-    }
-    const Place extent = by_column != 0 ? layout_extent(static_cast<Layout>(layout), across, down)
-                                        : layout_extent(static_cast<Layout>(layout), down, across);
-    *count = extent.row * extent.col;
-    return OFP8_OK;
-}
 
 ofp8_status ofp8_cuda_reset_stats(ofp8_stats *stats, ofp8_cuda_stream stream)
 {
@@ -276,7 +259,7 @@ ofp8_status ofp8_cuda_quantize(const ofp8_recipe *given_recipe, const ofp8_shape
     const bool is_tensor = is_block(recipe, 0, 0);
     const bool is_mx = is_block(recipe, 1, 32) && scaling.scaling == Scaling::E8M0;
     const bool is_known = is_tensor || is_mx || is_block(recipe, 1, 128) || is_block(recipe, 128, 128);
-    if (!is_known || (is_tensor && (scaling.scaling == Scaling::E8M0 || row_copy.scales.layout != Layout::RowMajor))) {
+    if (!is_known || (is_tensor && (scaling.scaling == Scaling::E8M0 || row_copy.scales.order != Order::RowMajor))) {
         return OFP8_RECIPE;
     }
     if ((column != nullptr) > is_mx || (amax != nullptr) != is_tensor || (row == nullptr && !is_mx)) {
@@ -304,7 +287,7 @@ ofp8_status ofp8_cuda_quantize(const ofp8_recipe *given_recipe, const ofp8_shape
 }
 
 ofp8_status ofp8_cuda_quantize_nvfp4(const ofp8_shape *given, const void *source, const uint32_t *tensor_amax,
-                                     uint8_t *codes, uint8_t *scales, uint32_t layout, float *tensor_dequantize,
+                                     uint8_t *codes, uint8_t *scales, uint32_t order, float *tensor_dequantize,
                                      ofp8_cuda_stream stream)
 {
     ofp8_shape shape{};
@@ -318,7 +301,7 @@ ofp8_status ofp8_cuda_quantize_nvfp4(const ofp8_shape *given, const void *source
     if (is_misaligned(tensor_amax, 4) || is_misaligned(tensor_dequantize, 4)) {
         return OFP8_MISALIGNED;
     }
-    if (!is_layout(layout)) {
+    if (!is_order(order)) {
         return OFP8_UNKNOWN_POLICY;
     }
     const Shape matrix = shape_of(shape);
@@ -327,13 +310,13 @@ ofp8_status ofp8_cuda_quantize_nvfp4(const ofp8_shape *given, const void *source
     }
     return with_type(shape.wide_type, [&](auto wide) {
         const auto *from = static_cast<const decltype(wide) *>(source);
-        const ScaleBuffer buffer = {scales, static_cast<Layout>(layout)};
+        const ScaleBuffer buffer = {scales, static_cast<Order>(order)};
         return launch_quantize_nvfp4(from, matrix, tensor_amax, codes, buffer, tensor_dequantize, stream);
     });
 }
 
 ofp8_status ofp8_cuda_dequantize(const ofp8_recipe *given_recipe, const ofp8_shape *given, const uint8_t *codes,
-                                 const void *scales, uint32_t layout, void *target, ofp8_cuda_stream stream)
+                                 const void *scales, uint32_t order, void *target, ofp8_cuda_stream stream)
 {
     ofp8_recipe recipe{};
     Recipe scaling;
@@ -349,7 +332,7 @@ ofp8_status ofp8_cuda_dequantize(const ofp8_recipe *given_recipe, const ofp8_sha
     if (scaling.scaling != Scaling::E8M0 && is_misaligned(scales, 4)) {
         return OFP8_MISALIGNED;
     }
-    if (!is_layout(layout)) {
+    if (!is_order(order)) {
         return OFP8_UNKNOWN_POLICY;
     }
     const Shape matrix = shape_of(shape);
@@ -359,42 +342,53 @@ ofp8_status ofp8_cuda_dequantize(const ofp8_recipe *given_recipe, const ofp8_sha
     return with_format(recipe.element, shape.wide_type, [&](auto element, auto wide) {
         constexpr Format F = decltype(element)::value;
         auto *to = static_cast<decltype(wide) *>(target);
-        const ScaleBuffer buffer = {const_cast<void *>(scales), static_cast<Layout>(layout)};
+        const ScaleBuffer buffer = {const_cast<void *>(scales), static_cast<Order>(order)};
         return launch_dequantize<F>(codes, matrix, scaling.scaling, buffer, recipe.block_rows, recipe.block_cols, to,
                                     stream);
     });
 }
 
-ofp8_status ofp8_cuda_update_scales(uint32_t format, uint32_t *history, size_t length, size_t count,
-                                    uint32_t most_recent, int32_t margin, float *quantize_scale,
-                                    float *dequantize_scale, uint32_t *not_finite, ofp8_cuda_stream stream)
+ofp8_status ofp8_cuda_update_scales(const ofp8_delayed *given_rules, const ofp8_recipe *given_recipe, uint32_t *words,
+                                    size_t tensors, float *quantize_scale, float *dequantize_scale,
+                                    ofp8_cuda_stream stream)
 {
-    if (format != OFP8_E4M3 && format != OFP8_E5M2) {
-        return OFP8_UNKNOWN_FORMAT;
+    ofp8_recipe recipe{};
+    ofp8_delayed rules{};
+    Recipe scaling;
+    std::size_t size = 0;
+    ofp8_status status = ofp8_delayed_size(given_rules, tensors, &size);
+    status = status == OFP8_OK ? read(given_rules, rules) : status;
+    status = status == OFP8_OK ? check(given_recipe, recipe, scaling) : status;
+    if (status != OFP8_OK) {
+        return status;
     }
-    if (most_recent > 1) {
-        return OFP8_UNKNOWN_POLICY;
-    }
-    if (margin < -64 || margin > 64) {
+    const bool multiplies = scaling.scaling == Scaling::PowerOfTwo ||
+                            (scaling.scaling == Scaling::F32 && scaling.convention == Convention::TransformerEngine);
+    if (!multiplies || rules.calibration != 0) {
         return OFP8_RECIPE;
     }
-    if (length == 0 || count >= std::size_t{1} << 31 || length >= std::size_t{1} << 31) {
-        return OFP8_SHAPE;
+    if (recipe.element != OFP8_E4M3 && recipe.element != OFP8_E5M2) {
+        return OFP8_UNKNOWN_FORMAT;
     }
-    if (count == 0) {
+    if (tensors == 0) {
         return OFP8_OK;
     }
-    if (history == nullptr || quantize_scale == nullptr || dequantize_scale == nullptr) {
+    if (words == nullptr) {
         return OFP8_NULL_POINTER;
     }
-    if (is_misaligned(history, 4) || is_misaligned(quantize_scale, 4) || is_misaligned(dequantize_scale, 4) ||
-        is_misaligned(not_finite, 4)) {
+    if (is_misaligned(words, 4) || is_misaligned(quantize_scale, 4) || is_misaligned(dequantize_scale, 4)) {
         return OFP8_MISALIGNED;
     }
-    const kernel::DelayedArguments arguments = {history,    length,           count,      quantize_scale,
-                                                dequantize_scale, not_finite, most_recent != 0, margin};
-    return of(format == OFP8_E4M3 ? launch_update_scales<Format::E4M3>(arguments, stream)
-                                  : launch_update_scales<Format::E5M2>(arguments, stream));
+    const kernel::DelayedArguments arguments = {words,
+                                                rules.history,
+                                                tensors,
+                                                rules.algorithm == OFP8_AMAX_MOST_RECENT,
+                                                static_cast<NonFinite>(rules.non_finite),
+                                                scaling,
+                                                quantize_scale,
+                                                dequantize_scale};
+    return of(recipe.element == OFP8_E4M3 ? launch_update_scales<Format::E4M3>(arguments, stream)
+                                          : launch_update_scales<Format::E5M2>(arguments, stream));
 }
 
 } // extern "C"

@@ -13,7 +13,7 @@
  *
  * Elements: OFP8_E4M3 and OFP8_E5M2. Wide types: OFP8_F32, OFP8_F16, OFP8_BF16. A format, type or block shape that has
  * no kernel gives OFP8_UNKNOWN_FORMAT, OFP8_UNKNOWN_TYPE or OFP8_RECIPE. Rows and columns must be below 2^31 where
- * there is a scale a block (OFP8_SHAPE).
+ * there is a scale a block, and there are no batches and no shards (OFP8_SHAPE). Overlap is not checked.
  */
 #ifndef OFP8_CUDA_H
 #define OFP8_CUDA_H
@@ -22,14 +22,6 @@
 
 /* A launch failed: cudaPeekAtLastError() says why. (Beside the statuses of ofp8.h.) */
 #define OFP8_CUDA_FAILED 1000u
-
-/* Where scales lie; rows x cols scales, padding filled with zero. */
-#define OFP8_CUDA_ROW_MAJOR 0u        /* without gaps */
-#define OFP8_CUDA_TILES_128X4 1u      /* 512-byte tiles of Blackwell's block-scaled tensor cores */
-#define OFP8_CUDA_ROW_MAJOR_PADDED 2u /* rows padded to 4 (cuBLAS BLK128x128_32F) */
-#define OFP8_CUDA_MN_MAJOR_PADDED 3u  /* transposed, padded to 4 (cuBLAS VEC128_32F, DeepGEMM) */
-#define OFP8_CUDA_PACKED_E8M0 4u      /* DeepGEMM's 32-bit words of four bytes */
-#define OFP8_CUDA_AMD_PRE_SWIZZLE 5u  /* gfx950 */
 
 #ifdef __cplusplus
 extern "C" {
@@ -42,17 +34,12 @@ typedef struct CUstream_st *ofp8_cuda_stream;
 typedef struct ofp8_cuda_copy {
     size_t struct_size; /* sizeof(ofp8_cuda_copy) */
     uint8_t *codes;     /* device; rows are shape.code_stride bytes apart */
-    void *scales;       /* device; f32, or bytes for OFP8_SCALING_E8M0; ofp8_cuda_scale_count of them */
-    uint32_t layout;    /* OFP8_CUDA_ROW_MAJOR (0) and the others; of a single scale it must be 0 */
+    void *scales;       /* device; f32, or bytes for OFP8_SCALING_E8M0; ofp8_layout_size of them */
+    uint32_t order;     /* OFP8_LAYOUT_ROW_MAJOR (0) and the others; of a single scale it must be 0 */
     uint32_t reserved;  /* must be 0 */
     ofp8_philox random; /* of a stochastic cast; a stream of its own for each copy */
     ofp8_stats *stats;  /* device, or null; statistics are merged into it: begin with ofp8_cuda_reset_stats */
 } ofp8_cuda_copy;
-
-/* Writes how many scales a matrix of rows x cols has in a layout, padding included. For the columnwise copy (blocks of
- * 32x1) in any layout but OFP8_CUDA_ROW_MAJOR, whose outer index is the column, set by_column to 1. */
-ofp8_status ofp8_cuda_scale_count(const ofp8_recipe *recipe, size_t rows, size_t cols, uint32_t layout,
-                                  uint32_t by_column, size_t *count);
 
 /* Sets statistics to those of nothing. */
 ofp8_status ofp8_cuda_reset_stats(ofp8_stats *stats, ofp8_cuda_stream stream);
@@ -83,20 +70,25 @@ ofp8_status ofp8_cuda_quantize(const ofp8_recipe *recipe, const ofp8_shape *shap
  * to a byte, the first in the low half; shape.code_stride is in bytes, 0 for half of cols, rounded up. A value is
  * decode(code) * decode(scale) * *tensor_dequantize. tensor_dequantize may be null. */
 ofp8_status ofp8_cuda_quantize_nvfp4(const ofp8_shape *shape, const void *source, const uint32_t *tensor_amax,
-                                     uint8_t *codes, uint8_t *scales, uint32_t layout, float *tensor_dequantize,
+                                     uint8_t *codes, uint8_t *scales, uint32_t order, float *tensor_dequantize,
                                      ofp8_cuda_stream stream);
 
 /* Multiplies every code by the scale of its block, of any shape; shape says the type and stride of the target. */
 ofp8_status ofp8_cuda_dequantize(const ofp8_recipe *recipe, const ofp8_shape *shape, const uint8_t *codes,
-                                 const void *scales, uint32_t layout, void *target, ofp8_cuda_stream stream);
+                                 const void *scales, uint32_t order, void *target, ofp8_cuda_stream stream);
 
-/* Delayed scaling: the next scales of count tensors in one launch. history is length x count amaxes, row 0 the staging
- * row into which the casts of a step merge theirs. A tensor whose staging entry is 0 keeps its history. Entries that are
- * not finite are left out and counted into not_finite (null, or count integers). most_recent: 0 takes the largest entry,
- * 1 the last. quantize_scale is read (the previous scales) and written, dequantize_scale written. */
-ofp8_status ofp8_cuda_update_scales(uint32_t format, uint32_t *history, size_t length, size_t count,
-                                    uint32_t most_recent, int32_t margin, float *quantize_scale,
-                                    float *dequantize_scale, uint32_t *not_finite, ofp8_cuda_stream stream);
+/* Delayed scaling: ends a step of all tensors in one launch, as ofp8_delayed_update does, and writes the scales of the
+ * next one. words is the state of ofp8_delayed_init without its first 8 words, copied to the device; its first `tensors`
+ * words are the staging slots, into which the casts of a step merge their amax (and ranks theirs, by integer maximum).
+ * The header counts steps, which is the host's business: call this in the steps that are due. Calibration
+ * (rules.calibration) must be 0.
+ *
+ * recipe gives the element, margin and bounds; its scaling must be one by which elements are multiplied
+ * (OFP8_SCALING_F32 with OFP8_CONVENTION_TRANSFORMER_ENGINE, or OFP8_SCALING_POWER_OF_TWO). Either of the scales may be
+ * null. */
+ofp8_status ofp8_cuda_update_scales(const ofp8_delayed *rules, const ofp8_recipe *recipe, uint32_t *words,
+                                    size_t tensors, float *quantize_scale, float *dequantize_scale,
+                                    ofp8_cuda_stream stream);
 
 #ifdef __cplusplus
 }

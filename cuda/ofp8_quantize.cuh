@@ -32,7 +32,7 @@ struct Shape {
 // Where scales go or come from: f32 or E8M0 bytes, as the scaling of the recipe says.
 struct ScaleBuffer {
     void *data;
-    Layout layout;
+    Order order;
 };
 
 namespace kernel {
@@ -194,12 +194,12 @@ OFP8_DEVICE void quantize_chunk(const float (&source)[N], u32 valid, ScaleOf sca
 // Writes the scale of a place, or zero where the place is padding.
 OFP8_DEVICE void store_scale(const ScaleBuffer &to, Scaling scaling, u64 rows, u64 cols, Place at, float dequantize)
 {
-    const Place extent = layout_extent(to.layout, rows, cols);
+    const Place extent = layout_extent(to.order, rows, cols);
     if (at.row >= extent.row || at.col >= extent.col) {
         return;
     }
     const bool is_padding = at.row >= rows || at.col >= cols;
-    const u64 offset = layout_offset(to.layout, rows, cols, at);
+    const u64 offset = layout_offset(to.order, rows, cols, at);
     if (scaling == Scaling::E8M0) {
         static_cast<u8 *>(to.data)[offset] = is_padding ? 0 : scale_to_e8m0(dequantize);
     } else {
@@ -440,7 +440,7 @@ __global__ void __launch_bounds__(TILE_THREADS, blocks_at_least(TILE_THREADS, DE
             const u64 block = u64{blockIdx.x / a.tiles_across};
             const u64 column = first_col + threadIdx.x;
             const u64 down = divide_up(rows, TILE_ROWS);
-            if (a.column_scales.layout == Layout::RowMajor) {
+            if (a.column_scales.order == Order::RowMajor) {
                 store_scale(a.column_scales, recipe.scaling, down, cols, Place{block, column}, dequantize);
             } else {
                 store_scale(a.column_scales, recipe.scaling, cols, down, Place{column, block}, dequantize);
@@ -556,7 +556,7 @@ template <class S> __global__ void __launch_bounds__(TILE_THREADS) nvfp4(const N
     if (blockIdx.x == 0 && threadIdx.x == 0 && a.tensor_dequantize != nullptr) {
         *a.tensor_dequantize = detail::divide(1.0f, tensor_scale);
     }
-    const Place extent = layout_extent(a.scales.layout, rows, blocks);
+    const Place extent = layout_extent(a.scales.order, rows, blocks);
     OFP8_UNROLL_BY(2)
     for (u32 pass = 0; pass < TILE_ROWS / DOWN; ++pass) {
         const u64 row = first_row + pass * DOWN;
@@ -590,7 +590,7 @@ template <class S> __global__ void __launch_bounds__(TILE_THREADS) nvfp4(const N
         const Place place = {row, col / BLOCK};
         if (col % BLOCK == 0 && place.row < extent.row && place.col < extent.col) {
             const bool is_padding = place.row >= rows || place.col >= blocks;
-            const u64 offset = layout_offset(a.scales.layout, rows, blocks, place);
+            const u64 offset = layout_offset(a.scales.order, rows, blocks, place);
             static_cast<u8 *>(a.scales.data)[offset] = is_padding ? u8{0} : code;
         }
     }
@@ -618,9 +618,9 @@ template <class T> OFP8_DEVICE float scale_at(const DequantizeArguments<T> &a, u
     const Place place = {a.block_rows == 0 ? 0 : u64{static_cast<u32>(row) / a.block_rows},
                          a.block_cols == 0 ? 0 : u64{static_cast<u32>(col) / a.block_cols}};
     // Scales of columns, but in row-major order: the outer index is the column.
-    const bool by_column = a.block_rows > 1 && a.block_cols == 1 && a.scales.layout != Layout::RowMajor;
-    const u64 offset = by_column ? layout_offset(a.scales.layout, a.across, a.down, Place{place.col, place.row})
-                                 : layout_offset(a.scales.layout, a.down, a.across, place);
+    const bool by_column = a.block_rows > 1 && a.block_cols == 1 && a.scales.order != Order::RowMajor;
+    const u64 offset = by_column ? layout_offset(a.scales.order, a.across, a.down, Place{place.col, place.row})
+                                 : layout_offset(a.scales.order, a.down, a.across, place);
     return a.scaling == Scaling::E8M0 ? e8m0_value(static_cast<const u8 *>(a.scales.data)[offset])
                                       : static_cast<const float *>(a.scales.data)[offset];
 }
@@ -670,14 +670,14 @@ template <Format F, class T> __global__ void __launch_bounds__(THREADS) dequanti
 }
 
 struct DelayedArguments {
-    u32 *history; // length x count amaxes, row 0 the staging row
+    u32 *words; // the state without its header: history, amaxes in use, entries, counts of infinities and NaN
     u64 length;
-    u64 count;
-    float *quantize_scale;   // count scales, read (the previous ones) and written
-    float *dequantize_scale; // count, written
-    u32 *not_finite;         // null, or count counters, added to
+    u64 tensors;
     bool most_recent;
-    i32 margin;
+    NonFinite non_finite;
+    Recipe recipe;
+    float *quantize_scale;   // null, or a scale a tensor
+    float *dequantize_scale; // null, or a scale a tensor
 };
 
 // Statistics of nothing: what merging begins with.
@@ -692,15 +692,19 @@ template <class Counts> __global__ void __launch_bounds__(WARP) reset_stats(Coun
 template <Format F> __global__ void __launch_bounds__(THREADS) update_scales(const DelayedArguments a)
 {
     const u64 i = u64{blockIdx.x} * THREADS + threadIdx.x;
-    if (i >= a.count) {
+    if (i >= a.tensors) {
         return;
     }
-    const DelayedScale scale =
-        update_delayed<F>(a.history + i, a.length, a.count, a.most_recent, a.margin, a.quantize_scale[i]);
-    a.quantize_scale[i] = scale.quantize;
-    a.dequantize_scale[i] = scale.dequantize;
-    if (a.not_finite != nullptr) {
-        a.not_finite[i] += scale.not_finite;
+    u32 *beside = a.words + a.length * a.tensors + i;
+    const DelayedWords of = {a.words + i, beside,   beside + a.tensors, beside + 2 * a.tensors,
+                             a.length,    a.tensors};
+    update_delayed(of, a.most_recent, a.non_finite);
+    const BlockScale scale = scale_from_amax<F>(a.recipe, *of.in_use);
+    if (a.quantize_scale != nullptr) {
+        a.quantize_scale[i] = scale.factor.by;
+    }
+    if (a.dequantize_scale != nullptr) {
+        a.dequantize_scale[i] = scale.dequantize;
     }
 }
 
@@ -743,9 +747,9 @@ inline bool is_too_large(const Shape &shape)
 inline bool is_empty(const Shape &shape) { return shape.rows == 0 || shape.cols == 0; }
 
 // Rows and columns that tiles have to cover so that every place of a layout, padding included, is written.
-inline Place covered(const Shape &shape, Layout layout, u64 block_cols)
+inline Place covered(const Shape &shape, Order order, u64 block_cols)
 {
-    const Place extent = layout_extent(layout, shape.rows, divide_up(shape.cols, block_cols));
+    const Place extent = layout_extent(order, shape.rows, divide_up(shape.cols, block_cols));
     return Place{extent.row < shape.rows ? shape.rows : extent.row, extent.col * block_cols};
 }
 
@@ -817,7 +821,7 @@ cudaError_t launch_quantize_tensor(const S *source, const Shape &shape, u8 *code
 // One copy of a matrix in blocks.
 struct Copy {
     u8 *codes = nullptr; // null: this copy is not made
-    ScaleBuffer scales = {nullptr, Layout::RowMajor};
+    ScaleBuffer scales = {nullptr, Order::RowMajor};
     Philox random = {0, 0, 0};
     Stats *stats = nullptr;
 };
@@ -839,12 +843,12 @@ cudaError_t launch_tile(const S *source, const Shape &shape, const Recipe &recip
         reach = Place{rows < reach.row ? reach.row : rows, cols < reach.col ? reach.col : cols};
     };
     if (row.codes != nullptr) {
-        const Place covers = covered(shape, row.scales.layout, BLOCK);
+        const Place covers = covered(shape, row.scales.order, BLOCK);
         extend(covers.row, covers.col);
     }
-    if (column.codes != nullptr && column.scales.layout != Layout::RowMajor) {
+    if (column.codes != nullptr && column.scales.order != Order::RowMajor) {
         const Shape turned = {shape.cols, shape.rows, 0, 0};
-        const Place covers = covered(turned, column.scales.layout, TILE_ROWS);
+        const Place covers = covered(turned, column.scales.order, TILE_ROWS);
         extend(covers.col, covers.row);
     }
     const u64 across = divide_up(reach.col, TILE_COLS);
@@ -886,7 +890,7 @@ cudaError_t launch_quantize_128x128(const S *source, const Shape &shape, const R
     if (kernel::is_too_large(shape)) {
         return cudaErrorInvalidValue;
     }
-    const Place extent = layout_extent(copy.scales.layout, divide_up(shape.rows, 128), divide_up(shape.cols, 128));
+    const Place extent = layout_extent(copy.scales.order, divide_up(shape.rows, 128), divide_up(shape.cols, 128));
     const kernel::SquareArguments<S> arguments = {source,      copy.codes,  shape,      recipe,
                                                   copy.random, copy.scales, copy.stats, static_cast<u32>(extent.col)};
     const auto kernel = is_default(recipe.cast) ? kernel::square<F, S, true> : kernel::square<F, S, false>;
@@ -905,7 +909,7 @@ cudaError_t launch_quantize_nvfp4(const S *source, const Shape &shape, const u32
     if (kernel::is_too_large(shape)) {
         return cudaErrorInvalidValue;
     }
-    const Place reach = kernel::covered(shape, scales.layout, 16);
+    const Place reach = kernel::covered(shape, scales.order, 16);
     const u64 across = divide_up(reach.col, kernel::TILE_COLS);
     const kernel::Nvfp4Arguments<S> arguments = {source, codes,  shape,            tensor_amax,
                                                  scales, tensor_dequantize, static_cast<u32>(across)};
@@ -935,14 +939,15 @@ cudaError_t launch_dequantize(const u8 *codes, const Shape &shape, Scaling scali
                           stream, arguments);
 }
 
-// Delayed scaling: rolls the histories of `count` tensors and writes their next scales, in one launch. `history` is
-// length x count amaxes; into its row 0 the casts of a step merge theirs (launch_cast).
+// Delayed scaling: takes what was staged into the histories of all tensors and writes their next scales, in one launch.
+// Casts merge their amax into the staging slots, the first words (launch_cast). The recipe is one whose elements are
+// multiplied: a power of two, or TransformerEngine's convention.
 template <Format F> cudaError_t launch_update_scales(const kernel::DelayedArguments &arguments, cudaStream_t stream)
 {
-    if (arguments.count == 0 || arguments.length == 0) {
+    if (arguments.tensors == 0 || arguments.length == 0) {
         return cudaSuccess;
     }
-    const u64 blocks = divide_up(arguments.count, kernel::THREADS);
+    const u64 blocks = divide_up(arguments.tensors, kernel::THREADS);
     return kernel::launch(kernel::update_scales<F>, dim3(static_cast<u32>(blocks)), kernel::THREADS, stream, arguments);
 }
 

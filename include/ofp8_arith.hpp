@@ -430,30 +430,32 @@ OFP8_FUNCTION u64 nan_code(const Spec &s, bool negative)
     return negative && s.negative_nan ? s.nan_code | s.sign_mask : s.nan_code;
 }
 
-// Whether a value of that sign is never rounded away from zero: then it cannot overflow (IEEE 754-2019, 7.4).
-OFP8_FUNCTION bool points_to_zero(Rounding rounding, bool negative)
+// Whether a rounding never takes a finite value of that sign out of the range: one that points to zero (IEEE 754-2019,
+// 7.4), and to odd in the unsigned P3109 formats with infinity, where the largest value is odd and infinity is even
+// (v4.0, 4.7.5; those without infinity clamp anyway).
+OFP8_FUNCTION bool stays_finite(const Spec &s, Rounding rounding, bool negative)
 {
+    const bool to_odd = rounding == Rounding::ToOdd && s.sign == OFP8_SIGN_OUT_OF_RANGE;
     return rounding == Rounding::TowardZero || (rounding == Rounding::TowardPositive && negative) ||
-           (rounding == Rounding::TowardNegative && !negative);
+           (rounding == Rounding::TowardNegative && !negative) || (to_odd && !negative);
 }
 
 // The code of a value outside the range: an infinity, or a finite value that rounding took there.
 OFP8_FUNCTION u64 beyond(const Spec &s, Cast cast, bool negative, bool infinite)
 {
-    const bool clamps =
-        cast.saturation == Saturation::Finite || (cast.saturation == Saturation::Propagate && !infinite);
+    const bool propagates = cast.saturation == Saturation::Propagate;
+    const bool clamps = cast.saturation == Saturation::Finite ||
+                        (!infinite && (propagates || stays_finite(s, cast.rounding, negative)));
     if (negative && s.sign == OFP8_SIGN_OUT_OF_RANGE) {
-        // P3109 v4.0, 4.7.5: the least value of an unsigned format is zero, nothing below it can be represented.
-        return clamps ? 0 : nan_code(s, false);
+        // P3109 v4.0, 4.7.5: the least value of an unsigned format is zero, and there is no infinity below it to
+        // propagate.
+        return clamps || propagates ? 0 : nan_code(s, false);
     }
-    const bool never_overflows = !infinite && points_to_zero(cast.rounding, negative);
-    if (!clamps && !never_overflows) {
-        if (s.overflow == OFP8_OVERFLOW_INFINITY) {
-            return join(s, negative, s.infinity_magnitude);
-        }
-        if (s.overflow == OFP8_OVERFLOW_NAN) {
-            return nan_code(s, negative);
-        }
+    if (!clamps && s.overflow == OFP8_OVERFLOW_INFINITY) {
+        return join(s, negative, s.infinity_magnitude);
+    }
+    if (!clamps && s.overflow == OFP8_OVERFLOW_NAN) {
+        return nan_code(s, negative);
     }
     return join(s, negative, s.max_magnitude);
 }
@@ -893,6 +895,8 @@ enum class ExponentRule : u32 {
     Floor = 1,   // floor(log2 a) - emax (OCP MX v1.0, 6.3)
     Ceil = 2,    // ceil(log2 a) - emax
     Even = 3,    // as Floor, of a rounded to the element's mantissa width, ties up
+    Nearest = 4, // the nearest to a / m, half-way up
+    // Number 5, least error, needs the elements of a block; from an amax alone it is RoundUp.
 };
 
 // What becomes of a block that holds an infinity or a NaN.
@@ -980,21 +984,28 @@ template <Format F> OFP8_FUNCTION u8 exponent_code(ExponentRule rule, u32 amax, 
         exponent = 1 - OFP8_F32_BIAS - static_cast<i32>(shift);
         fraction = (fraction << shift) & (F32_IMPLICIT - 1);
     }
-    bool carry = false;
+    i32 carry = fraction > largest ? 1 : 0;
     switch (rule) {
+    case ExponentRule::RoundUp:
+        break;
     case ExponentRule::Floor:
+        carry = 0;
         break;
     case ExponentRule::Ceil:
-        carry = fraction != 0;
+        carry = fraction != 0 ? 1 : 0;
         break;
     case ExponentRule::Even:
-        carry = fraction + half_ulp >= F32_IMPLICIT;
+        carry = fraction + half_ulp >= F32_IMPLICIT ? 1 : 0;
         break;
-    case ExponentRule::RoundUp:
-        carry = fraction > largest;
+    case ExponentRule::Nearest: {
+        // The quotient of the significands lies in (1/2, 2): below 3/4, from 3/2 on, or between.
+        const u32 a = F32_IMPLICIT + fraction;
+        const u32 m = F32_IMPLICIT + largest;
+        carry = (2 * a >= 3 * m ? 1 : 0) - (4 * a < 3 * m ? 1 : 0);
         break;
     }
-    const i32 code = exponent - s.max_exponent + (carry ? 1 : 0) + margin + OFP8_E8M0_BIAS;
+    }
+    const i32 code = exponent - s.max_exponent + carry + margin + OFP8_E8M0_BIAS;
     constexpr i32 max_code = OFP8_E8M0_MAX_MAGNITUDE;
     return static_cast<u8>(code < 0 ? 0 : code > max_code ? max_code : code);
 }
@@ -1006,7 +1017,8 @@ OFP8_FUNCTION BlockScale divide_by(Convention convention, float scale)
 {
     scale = least(scale, float_of(F32_MAX));
     if (convention == Convention::TransformerEngine) {
-        return BlockScale{scale, Factor{Factor::Multiply, divide(1.0f, scale)}};
+        const float quantize = least(divide(1.0f, scale), float_of(F32_MAX));
+        return BlockScale{scale, Factor{Factor::Multiply, quantize}};
     }
     if (convention == Convention::DeepSeek) {
         const float dequantize = most(scale, float_of(1));
@@ -1025,7 +1037,10 @@ template <Format F> OFP8_FUNCTION BlockScale f32_scale(const Recipe &recipe, u32
     // Exact: the margin is small against the range of f32.
     const float max = multiply(float_of(max_f32_bits(F)), power_of_two(-recipe.margin));
     if (recipe.convention == Convention::TransformerEngine) {
-        const float quantize = least(divide(max, float_of(amax)), float_of(F32_MAX));
+        // A large margin takes the quotient down to where its reciprocal overflows, and on to zero, which would lose
+        // the block: the largest scale has a reciprocal.
+        const float smallest = divide(1.0f, float_of(F32_MAX));
+        const float quantize = most(least(divide(max, float_of(amax)), float_of(F32_MAX)), smallest);
         const float dequantize = least(divide(1.0f, quantize), float_of(F32_MAX));
         return BlockScale{dequantize, Factor{Factor::Multiply, quantize}};
     }
@@ -1073,50 +1088,51 @@ template <Format F> OFP8_FUNCTION float dequantize(float scale, u8 code)
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Delayed scaling: the scale of this step from the amaxes of the last ones (as TransformerEngine's fused update has it)
+// Delayed scaling: the amax of this step from those of the last ones
 // ---------------------------------------------------------------------------------------------------------------------
 
-// The scale of one tensor: elements are multiplied by `quantize`, decoded ones by `dequantize`.
-struct DelayedScale {
-    float quantize;
-    float dequantize;
-    u32 not_finite; // entries of the history that are an infinity or a NaN, which were left out
+// What an update does with an amax that is infinite or NaN; each is counted, none enters the history. The numbers are
+// those of ofp8.h.
+enum class NonFinite : u32 {
+    Hold = 0,   // the amax in use stays
+    Clamp = 1,  // until the next finite one it is the largest f32
+    Poison = 2, // until the next finite one it is NaN
 };
 
-// Rolls the history of one tensor and gives its next scale. Entry i lies at history[i * stride]; entry 0 is the staging
-// slot, into which the casts of a step merge their amax.
-//
-// The amax is the largest of all entries, or the last one (`most_recent`); entries that are not finite are left out and
-// counted, so that they neither freeze the scale nor vanish unseen. The scale is max * 2^-margin / amax, at most the
-// largest f32; without an amax above zero the previous one stays. The history is rolled only if the staging slot holds
-// something: a tensor that did not take part in the step keeps its history.
-template <Format F>
-OFP8_FUNCTION DelayedScale update_delayed(u32 *history, u64 length, u64 stride, bool most_recent, i32 margin,
-                                          float previous)
+// The words of one tensor in the state of ofp8_delayed_init: those of all tensors lie side by side, `stride` apart from
+// entry to entry.
+struct DelayedWords {
+    u32 *history; // entry 0 the staging slot, then the oldest to the newest
+    u32 *in_use;
+    u32 *entries;
+    u32 *not_finite;
+    u64 length; // of the history
+    u64 stride;
+};
+
+// Takes what was staged into the history of one tensor and chooses the amax in use anew: the largest of the history, or
+// the last one (`most_recent`). A tensor with nothing staged is left alone. TransformerEngine's rules, on integers; see
+// ofp8_delayed_update for where they differ.
+OFP8_FUNCTION void update_delayed(const DelayedWords &of, bool most_recent, NonFinite policy)
 {
-    const u32 last = history[0];
-    u32 amax = 0;
-    u32 not_finite = 0;
-    for (u64 i = 0; i < (most_recent ? 1 : length); ++i) {
-        const u32 entry = history[i * stride];
-        not_finite += amax_is_finite(entry) ? 0 : 1;
-        amax = merge_amax(amax, amax_is_finite(entry) ? entry : 0);
+    const u32 staged = of.history[0];
+    of.history[0] = 0;
+    if (staged == 0) {
+        return;
     }
-    if (last != 0) {
-        for (u64 i = 1; i + 1 < length; ++i) {
-            history[i * stride] = history[(i + 1) * stride];
-        }
-        if (length > 1) {
-            history[(length - 1) * stride] = last;
-        }
-        history[0] = 0;
+    if (!amax_is_finite(staged)) {
+        *of.in_use = policy == NonFinite::Hold ? *of.in_use : policy == NonFinite::Clamp ? F32_MAX : F32_NAN;
+        *of.not_finite += *of.not_finite == 0xFFFFFFFFu ? 0 : 1;
+        return;
     }
-    float quantize = previous;
-    if (amax != 0) {
-        const float max = detail::multiply(float_of(max_f32_bits(F)), detail::power_of_two(-margin));
-        quantize = detail::least(detail::divide(max, float_of(amax)), float_of(F32_MAX));
+    *of.entries += *of.entries == 0xFFFFFFFFu ? 0 : 1;
+    u32 amax = staged;
+    for (u64 i = 1; i < of.length; ++i) {
+        const u32 entry = of.history[i * of.stride];
+        amax = most_recent || !amax_is_finite(entry) ? amax : merge_amax(amax, entry);
+        of.history[i * of.stride] = i + 1 < of.length ? of.history[(i + 1) * of.stride] : staged;
     }
-    return DelayedScale{quantize, detail::least(detail::divide(1.0f, quantize), float_of(F32_MAX)), not_finite};
+    *of.in_use = amax;
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -1180,7 +1196,7 @@ OFP8_FUNCTION u64 round_up(u64 a, u64 b) { return divide_up(a, b) * b; }
 
 // Tiles of 128 rows x 4 blocks in 512 bytes, tiles along K first: what Blackwell's block-scaled tensor cores read
 // (cuBLAS VEC32_UE8M0 and VEC16_UE4M3, CUTLASS Sm1xxBlockScaledConfig). In bytes; keep the base 16-byte aligned.
-struct Tiles128x4 {
+struct Tile128x4 {
     u64 rows; // scales down: M or N
     u64 cols; // scales along K: ceil(K / 32) or ceil(K / 16)
 
@@ -1234,7 +1250,7 @@ struct MnMajorPadded {
 
 // Four consecutive blocks along K in one little-endian 32-bit word, words MN-major and padded to 4 (DeepGEMM on sm_100).
 // In bytes.
-struct PackedE8M0 {
+struct PackedWords {
     u64 rows;
     u64 cols;
 
@@ -1249,7 +1265,7 @@ struct PackedE8M0 {
 };
 
 // AMD's pre-swizzle for gfx950: rows padded to 32, blocks to 8. In bytes.
-struct AmdPreSwizzle {
+struct Gfx950 {
     u64 rows;
     u64 cols;
 
@@ -1269,51 +1285,51 @@ struct AmdPreSwizzle {
     }
 };
 
-// A layout chosen at run time.
-enum class Layout : u32 {
+// An order chosen at run time. The numbers are those of ofp8.h.
+enum class Order : u32 {
     RowMajor = 0,
-    Tiles128x4 = 1,
-    RowMajorPadded = 2,
-    MnMajorPadded = 3,
-    PackedE8M0 = 4,
-    AmdPreSwizzle = 5,
+    RowMajorPadded = 1,
+    MnMajorPadded = 2,
+    Tile128x4 = 3,
+    PackedWords = 4,
+    Gfx950 = 5,
 };
 
 // The offset of a place among rows x cols scales, padding included.
-OFP8_FUNCTION u64 layout_offset(Layout layout, u64 rows, u64 cols, Place at)
+OFP8_FUNCTION u64 layout_offset(Order order, u64 rows, u64 cols, Place at)
 {
-    switch (layout) {
-    case Layout::RowMajor:
+    switch (order) {
+    case Order::RowMajor:
         break;
-    case Layout::Tiles128x4:
-        return Tiles128x4{rows, cols}.offset(at);
-    case Layout::RowMajorPadded:
+    case Order::RowMajorPadded:
         return RowMajorPadded{rows, cols}.offset(at);
-    case Layout::MnMajorPadded:
+    case Order::MnMajorPadded:
         return MnMajorPadded{rows, cols}.offset(at);
-    case Layout::PackedE8M0:
-        return PackedE8M0{rows, cols}.offset(at);
-    case Layout::AmdPreSwizzle:
-        return AmdPreSwizzle{rows, cols}.offset(at);
+    case Order::Tile128x4:
+        return Tile128x4{rows, cols}.offset(at);
+    case Order::PackedWords:
+        return PackedWords{rows, cols}.offset(at);
+    case Order::Gfx950:
+        return Gfx950{rows, cols}.offset(at);
     }
     return RowMajor{rows, cols}.offset(at);
 }
 
-// How far a layout reaches, padding included: its size is the product of rows and cols of the result.
-OFP8_FUNCTION Place layout_extent(Layout layout, u64 rows, u64 cols)
+// How far an order reaches, padding included: its size is the product of rows and cols of the result.
+OFP8_FUNCTION Place layout_extent(Order order, u64 rows, u64 cols)
 {
-    switch (layout) {
-    case Layout::RowMajor:
+    switch (order) {
+    case Order::RowMajor:
         break;
-    case Layout::Tiles128x4:
-        return Place{round_up(rows, 128), round_up(cols, 4)};
-    case Layout::RowMajorPadded:
+    case Order::RowMajorPadded:
         return Place{rows, round_up(cols, 4)};
-    case Layout::MnMajorPadded:
+    case Order::MnMajorPadded:
         return Place{round_up(rows, 4), cols};
-    case Layout::PackedE8M0:
+    case Order::Tile128x4:
+        return Place{round_up(rows, 128), round_up(cols, 4)};
+    case Order::PackedWords:
         return Place{round_up(rows, 4), round_up(cols, 4)};
-    case Layout::AmdPreSwizzle:
+    case Order::Gfx950:
         return Place{round_up(rows, 32), round_up(cols, 8)};
     }
     return Place{rows, cols};

@@ -25,7 +25,7 @@ __global__ void product_to_mxfp8(const float *a, const float *b, u32 m, u32 n, u
 {
     const u32 row = blockIdx.y * blockDim.y + threadIdx.y;
     const u32 block = blockIdx.x * blockDim.x + threadIdx.x;
-    const ofp8::Tiles128x4 layout = {m, n / BLOCK};
+    const ofp8::Tile128x4 layout = {m, n / BLOCK};
     if (row >= m || block >= n / BLOCK) {
         return;
     }
@@ -65,7 +65,7 @@ int main()
     for (u32 i = 0; i < k * n; ++i) {
         b[i] = static_cast<float>(i % 13) * 0.125f;
     }
-    const ofp8::Tiles128x4 layout = {m, n / BLOCK};
+    const ofp8::Tile128x4 layout = {m, n / BLOCK};
     float *device_a, *device_b;
     u8 *codes, *scales;
     cudaMalloc(&device_a, a.size() * sizeof(float));

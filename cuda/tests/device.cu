@@ -484,7 +484,7 @@ Expected expect(const Case &c, const Source &source, u64 block_rows, u64 block_c
     std::vector<float> aligned(down * across); // for f32 scales
     void *scales = c.scaling == OFP8_SCALING_E8M0 ? static_cast<void *>(e.scales.data()) : aligned.data();
     const ofp8_status status = ofp8_quantize(&recipe, &shape, &random, source.host(), nullptr, e.codes.data(), scales,
-                                             down * across, &e.stats);
+                                             down * across, nullptr, &e.stats);
     require(status == OFP8_OK, c.text("the library quantizes"));
     if (c.scaling != OFP8_SCALING_E8M0) {
         std::memcpy(e.scales.data(), aligned.data(), e.scales.size());
@@ -492,16 +492,16 @@ Expected expect(const Case &c, const Source &source, u64 block_rows, u64 block_c
     return e;
 }
 
-// The scales of `e` in a layout, padding included.
-std::vector<u8> laid_out(const Expected &e, u32 scaling, Layout layout, bool by_column)
+// The scales of `e` in a order, padding included.
+std::vector<u8> laid_out(const Expected &e, u32 scaling, Order order, bool by_column)
 {
     const std::size_t size = scale_size(scaling);
     const u64 rows = by_column ? e.across : e.down, cols = by_column ? e.down : e.across;
-    const Place extent = layout_extent(layout, rows, cols);
+    const Place extent = layout_extent(order, rows, cols);
     std::vector<u8> bytes(extent.row * extent.col * size, 0);
     for (u64 i = 0; i < e.down; ++i) {
         for (u64 j = 0; j < e.across; ++j) {
-            const u64 to = layout_offset(layout, rows, cols, by_column ? Place{j, i} : Place{i, j});
+            const u64 to = layout_offset(order, rows, cols, by_column ? Place{j, i} : Place{i, j});
             std::memcpy(bytes.data() + to * size, e.scales.data() + (i * e.across + j) * size, size);
         }
     }
@@ -524,13 +524,13 @@ struct DeviceCopy {
     Bytes codes, scales, stats;
     ofp8_cuda_copy copy{};
 
-    DeviceCopy(const Case &c, u64 scale_bytes, Layout layout, const ofp8_philox &random)
+    DeviceCopy(const Case &c, u64 scale_bytes, Order order, const ofp8_philox &random)
         : codes(c.offset + c.rows * (c.cols + c.code_gap) + 32), scales(scale_bytes), stats(sizeof(ofp8_stats))
     {
         copy.struct_size = sizeof copy;
         copy.codes = codes.at(c.offset);
         copy.scales = scales.at();
-        copy.layout = static_cast<u32>(layout);
+        copy.order = static_cast<u32>(order);
         copy.random = random;
         copy.stats = stats.at<ofp8_stats>();
         require(ofp8_cuda_reset_stats(copy.stats, nullptr) == OFP8_OK, "reset");
@@ -544,7 +544,7 @@ struct DeviceCopy {
     }
 };
 
-void check_dequantize(const Case &c, u64 block_rows, u64 block_cols, const Expected &e, Layout layout, bool by_column)
+void check_dequantize(const Case &c, u64 block_rows, u64 block_cols, const Expected &e, Order order, bool by_column)
 {
     const ofp8_recipe recipe = c.recipe(block_rows, block_cols);
     const ofp8_shape shape = c.shape();
@@ -557,24 +557,25 @@ void check_dequantize(const Case &c, u64 block_rows, u64 block_cols, const Expec
     }
     const void *host_scales =
         c.scaling == OFP8_SCALING_E8M0 ? static_cast<const void *>(e.scales.data()) : aligned.data();
-    require(ofp8_dequantize(&recipe, &shape, e.codes.data(), host_scales, e.down * e.across, expected.data()) == OFP8_OK,
+    require(ofp8_dequantize(&recipe, &shape, e.codes.data(), host_scales, e.down * e.across, nullptr,
+                            expected.data()) == OFP8_OK,
             c.text("the library dequantizes"));
-    Bytes codes(e.codes), scales(laid_out(e, c.scaling, layout, by_column)), target(bytes);
-    require(ofp8_cuda_dequantize(&recipe, &shape, codes.at(), scales.at(), static_cast<u32>(layout), target.at(),
+    Bytes codes(e.codes), scales(laid_out(e, c.scaling, order, by_column)), target(bytes);
+    require(ofp8_cuda_dequantize(&recipe, &shape, codes.at(), scales.at(), static_cast<u32>(order), target.at(),
                                  nullptr) == OFP8_OK,
             c.text("dequantize"));
     require(target.read() == expected, c.text("dequantized values"));
 }
 
-void check_mx(const Case &c, Source &source, Layout layout, bool with_row, bool with_column)
+void check_mx(const Case &c, Source &source, Order order, bool with_row, bool with_column)
 {
     const Expected row = expect(c, source, 1, 32, ROW_RANDOM);
     const Expected column = expect(c, source, 32, 1, COLUMN_RANDOM);
-    const bool by_column = layout != Layout::RowMajor;
-    const std::vector<u8> row_scales = laid_out(row, c.scaling, layout, false);
-    const std::vector<u8> column_scales = laid_out(column, c.scaling, layout, by_column);
-    DeviceCopy row_copy(c, row_scales.size(), layout, ROW_RANDOM);
-    DeviceCopy column_copy(c, column_scales.size(), layout, COLUMN_RANDOM);
+    const bool by_column = order != Order::RowMajor;
+    const std::vector<u8> row_scales = laid_out(row, c.scaling, order, false);
+    const std::vector<u8> column_scales = laid_out(column, c.scaling, order, by_column);
+    DeviceCopy row_copy(c, row_scales.size(), order, ROW_RANDOM);
+    DeviceCopy column_copy(c, column_scales.size(), order, COLUMN_RANDOM);
     const ofp8_recipe recipe = c.recipe(1, 32);
     const ofp8_shape shape = c.shape();
     require(ofp8_cuda_quantize(&recipe, &shape, source.device(), with_row ? &row_copy.copy : nullptr,
@@ -582,19 +583,19 @@ void check_mx(const Case &c, Source &source, Layout layout, bool with_row, bool 
             c.text("quantize MX"));
     if (with_row) {
         row_copy.compare(c, row, row_scales, "MX row");
-        check_dequantize(c, 1, 32, row, layout, false);
+        check_dequantize(c, 1, 32, row, order, false);
     }
     if (with_column) {
         column_copy.compare(c, column, column_scales, "MX column");
-        check_dequantize(c, 32, 1, column, layout, by_column);
+        check_dequantize(c, 32, 1, column, order, by_column);
     }
 }
 
-void check_blocks(const Case &c, Source &source, u64 block_rows, u64 block_cols, Layout layout)
+void check_blocks(const Case &c, Source &source, u64 block_rows, u64 block_cols, Order order)
 {
     const Expected e = expect(c, source, block_rows, block_cols, ROW_RANDOM);
-    const std::vector<u8> scales = laid_out(e, c.scaling, layout, false);
-    DeviceCopy copy(c, scales.size(), layout, ROW_RANDOM);
+    const std::vector<u8> scales = laid_out(e, c.scaling, order, false);
+    DeviceCopy copy(c, scales.size(), order, ROW_RANDOM);
     const ofp8_recipe recipe = c.recipe(block_rows, block_cols);
     const ofp8_shape shape = c.shape();
     Bytes amax(4);
@@ -602,39 +603,34 @@ void check_blocks(const Case &c, Source &source, u64 block_rows, u64 block_cols,
                                block_rows == 0 ? amax.at<u32>() : nullptr, nullptr) == OFP8_OK,
             c.text("quantize blocks"));
     copy.compare(c, e, scales, block_rows == 0 ? "tensor" : block_rows == 1 ? "1x128" : "128x128");
-    check_dequantize(c, block_rows, block_cols, e, layout, false);
+    check_dequantize(c, block_rows, block_cols, e, order, false);
     if (block_rows == 0 && c.policy != OFP8_SPECIAL_IGNORE) {
         require(amax.read<u32>() == e.stats.amax, c.text("amax of a tensor"));
     }
 }
 
-template <Format F> void check_cast(const Case &c, Source &source)
+void check_cast(const Case &c, Source &source)
 {
     const float quantize_scale = 37.25f;
     Bytes scale(4), amax(std::vector<u8>(4, 0));
     copy_to_device(scale.at(), &quantize_scale, 4);
-    const Expected unused{};
-    DeviceCopy copy(c, 1, Layout::RowMajor, ROW_RANDOM);
+    DeviceCopy copy(c, 1, Order::RowMajor, ROW_RANDOM);
     const ofp8_cast cast = c.recipe(0, 0).cast;
     const ofp8_shape shape = c.shape();
     require(ofp8_cuda_cast(c.element, &cast, &ROW_RANDOM, &shape, source.device(), scale.at<float>(), copy.copy.codes,
                            amax.at<u32>(), copy.copy.stats, nullptr) == OFP8_OK,
             c.text("cast"));
     std::vector<u8> expected(c.rows * shape.code_stride, Bytes::POISON);
-    Stats stats;
-    for (u64 row = 0; row < c.rows; ++row) {
-        for (u64 col = 0; col < c.cols; ++col) {
-            const u64 number = row * c.cols + col;
-            const u32 word = random_bits(Philox{ROW_RANDOM.seed, ROW_RANDOM.stream, ROW_RANDOM.first_index}, number);
-            const float x = source(row, col);
-            const float scaled = apply(Factor{Factor::Multiply, quantize_scale}, x);
-            const u8 code = encode<F>(scaled, c.cast, word);
-            expected[row * shape.code_stride + col] = code;
-            count_element<F>(stats, x, code, rounds_beyond<F>(scaled, c.cast, word));
-        }
-    }
+    ofp8_stats stats{};
+    Case tensor = c;
+    tensor.scaling = OFP8_SCALING_F32;
+    tensor.kind = 0;
+    const ofp8_recipe recipe = tensor.recipe(0, 0);
+    require(ofp8_quantize_given(&recipe, &shape, &ROW_RANDOM, source.host(), OFP8_GIVEN_QUANTIZE_SCALE, &quantize_scale,
+                                1, nullptr, expected.data(), &stats) == OFP8_OK,
+            c.text("the library casts"));
     require(same_codes(c, copy.codes.read(), expected), c.text("cast codes"));
-    const auto seen = copy.stats.read<Stats>();
+    const auto seen = copy.stats.read<ofp8_stats>();
     require(std::memcmp(&seen, &stats, sizeof seen) == 0, c.text("cast statistics"));
     require(amax.read<u32>() == stats.amax, c.text("cast amax"));
 }
@@ -657,106 +653,106 @@ void check_amax(const Case &c, Source &source)
     require(amax.read<u32>(4) == finite, c.text("amax of the finite"));
 }
 
-void check_nvfp4(const Case &c, Source &source, Layout layout)
+void check_nvfp4(const Case &c, Source &source, Order order)
 {
     ofp8_shape shape = c.shape();
-    shape.code_stride = (c.cols + 1) / 2 + c.code_gap;
-    u32 tensor_amax = 0;
+    shape.code_stride = c.cols; // the library's codes: one a byte
+    ofp8_recipe recipe{};
+    recipe.struct_size = sizeof recipe;
+    recipe.block_rows = 1;
+    recipe.block_cols = 16;
+    recipe.element = OFP8_E2M1;
+    recipe.scaling = OFP8_SCALING_TWO_LEVEL;
+    recipe.block_scale = OFP8_UE4M3;
+    recipe.has_tensor_amax = 1;
     for (u64 row = 0; row < c.rows; ++row) {
         for (u64 col = 0; col < c.cols; ++col) {
-            tensor_amax = merge_amax(tensor_amax, amax_of(source(row, col)));
+            recipe.tensor_amax = merge_amax(recipe.tensor_amax, amax_of(source(row, col)));
         }
     }
     const u64 across = divide_up(c.cols, 16);
-    const Place extent = layout_extent(layout, c.rows, across);
-    std::vector<u8> codes(c.offset + c.rows * shape.code_stride + 16, Bytes::POISON);
+    std::vector<u8> one_a_byte(c.rows * c.cols), compact(c.rows * across);
+    float tensor_scale = 0;
+    require(ofp8_quantize(&recipe, &shape, nullptr, source.host(), nullptr, one_a_byte.data(), compact.data(),
+                          compact.size(), &tensor_scale, nullptr) == OFP8_OK,
+            c.text("the library quantizes to NVFP4"));
+
+    const u64 stride = (c.cols + 1) / 2 + c.code_gap;
+    const Place extent = layout_extent(order, c.rows, across);
+    std::vector<u8> codes(c.offset + c.rows * stride + 16, Bytes::POISON);
     std::vector<u8> scales(extent.row * extent.col, 0);
-    const float tensor = nvfp4_tensor_scale(tensor_amax);
     for (u64 row = 0; row < c.rows; ++row) {
         for (u64 block = 0; block < across; ++block) {
-            u32 amax = 0;
-            const u64 end = std::min(c.cols, block * 16 + 16);
-            for (u64 col = block * 16; col < end; ++col) {
-                amax = merge_amax(amax, amax_of(source(row, col)));
-            }
-            const u8 code = nvfp4_block_code(tensor, amax);
-            const BlockScale scale = nvfp4_scale(tensor, code);
-            scales[layout_offset(layout, c.rows, across, Place{row, block})] = code;
-            for (u64 col = block * 16; col < end; ++col) {
-                const u8 element = quantize<Format::E2M1>(scale, source(row, col));
-                u8 &byte = codes[c.offset + row * shape.code_stride + col / 2];
-                byte = col % 2 == 0 ? element : static_cast<u8>(byte | element << 4);
-            }
+            scales[layout_offset(order, c.rows, across, Place{row, block})] = compact[row * across + block];
+        }
+        for (u64 col = 0; col < c.cols; col += 2) {
+            const u8 *pair = one_a_byte.data() + row * c.cols + col;
+            codes[c.offset + row * stride + col / 2] = pack_fp4(pair[0], col + 1 < c.cols ? pair[1] : u8{0});
         }
     }
     Bytes amax(4), device_codes(codes.size()), device_scales(scales.size()), dequantize(4);
-    copy_to_device(amax.at(), &tensor_amax, 4);
+    copy_to_device(amax.at(), &recipe.tensor_amax, 4);
+    shape.code_stride = stride;
     require(ofp8_cuda_quantize_nvfp4(&shape, source.device(), amax.at<u32>(), device_codes.at(c.offset),
-                                     device_scales.at(), static_cast<u32>(layout), dequantize.at<float>(),
+                                     device_scales.at(), static_cast<u32>(order), dequantize.at<float>(),
                                      nullptr) == OFP8_OK,
             c.text("quantize NVFP4"));
     require(device_codes.read() == codes, c.text("NVFP4 codes"));
     require(device_scales.read() == scales, c.text("NVFP4 scales"));
-    const u32 inverse = dequantize.read<u32>();
-    require(inverse == bits_of(detail::divide(1.0f, tensor)) || tensor != tensor, c.text("NVFP4 tensor scale"));
+    const float scale = float_of(dequantize.read<u32>());
+    require(bits_of(scale) == bits_of(tensor_scale) || (scale != scale && tensor_scale != tensor_scale),
+            c.text("NVFP4 tensor scale"));
 }
 
-// TransformerEngine's update, written once more, plainly.
+// A run of 30 steps of delayed scaling beside the library's, with steps in which tensors do not run or see specials.
 void check_update_scales()
 {
-    for (u32 most_recent : {0u, 1u}) {
-        for (u64 length : {u64{1}, u64{2}, u64{7}}) {
-            const u64 count = 300;
-            std::vector<u32> history(length * count);
-            std::vector<float> quantize(count), dequantize(count);
-            std::vector<u32> not_finite(count, 0);
-            for (u64 i = 0; i < history.size(); ++i) {
-                const u32 kind = scrambled(static_cast<u32>(i)) >> 20 & 15;
-                history[i] = kind == 0 ? 0 : kind == 1 ? F32_INFINITY : kind == 2 ? F32_NAN : bits_of(0.5f * static_cast<float>(kind));
+    const u64 tensors = 300;
+    for (u32 choice = 0; choice < 12; ++choice) {
+        ofp8_delayed rules{};
+        rules.struct_size = sizeof rules;
+        rules.history = choice % 4 == 0 ? 1 : choice % 4 == 1 ? 2 : 7;
+        rules.algorithm = choice % 2;
+        rules.non_finite = choice % 3;
+        Case c = {choice < 6 ? OFP8_E4M3 : OFP8_E5M2, OFP8_F32, 1, 1, 0, 0, 0, false, {}, choice / 2 % 2, 0, 0};
+        ofp8_recipe recipe = c.recipe(0, 0);
+        recipe.margin = static_cast<i32>(choice) - 5;
+        std::size_t size = 0;
+        require(ofp8_delayed_size(&rules, tensors, &size) == OFP8_OK, "the size of a state");
+        std::vector<u32> state(size / 4);
+        require(ofp8_delayed_init(&rules, tensors, state.data(), size) == OFP8_OK, "a state");
+        const std::size_t header = 8;
+        const auto words = [&] {
+            const auto *begin = reinterpret_cast<const u8 *>(state.data() + header);
+            return std::vector<u8>(begin, begin + size - header * 4);
+        };
+        Bytes device(words()), quantize(tensors * 4), dequantize(tensors * 4);
+        for (u32 step = 0; step < 30; ++step) {
+            for (u32 t = 0; t < tensors; ++t) {
+                const u32 random = scrambled(scrambled(choice * 100 + step) + t);
+                const u32 kind = random >> 28;
+                const u32 amax = kind == 0 ? 0 : kind == 1 ? F32_INFINITY : kind == 2 ? F32_NAN : random >> 2;
+                require(ofp8_delayed_record(&rules, state.data(), size, t, amax) == OFP8_OK, "a record");
             }
-            history[3] = 1; // an amax so small that the scale overflows
-            for (u64 i = 0; i < count; ++i) {
-                quantize[i] = 2.0f + static_cast<float>(i);
-            }
-            const auto as_bytes = [](const auto &values) {
-                const auto *begin = reinterpret_cast<const u8 *>(values.data());
-                return std::vector<u8>(begin, begin + values.size() * 4);
-            };
-            Bytes device_history(as_bytes(history)), device_quantize(as_bytes(quantize)),
-                device_dequantize(count * 4), device_not_finite(as_bytes(not_finite));
-            require(ofp8_cuda_update_scales(OFP8_E4M3, device_history.at<u32>(), length, count, most_recent, 1,
-                                            device_quantize.at<float>(), device_dequantize.at<float>(),
-                                            device_not_finite.at<u32>(), nullptr) == OFP8_OK,
+            copy_to_device(device.at(), state.data() + header, tensors * 4);
+            require(ofp8_delayed_update(&rules, state.data(), size) == OFP8_OK, "an update");
+            require(ofp8_cuda_update_scales(&rules, &recipe, device.at<u32>(), tensors, quantize.at<float>(),
+                                            dequantize.at<float>(), nullptr) == OFP8_OK,
                     "update scales");
-            for (u64 t = 0; t < count; ++t) {
-                float amax = 0;
-                for (u64 i = 0; i < (most_recent ? 1 : length); ++i) {
-                    const float entry = float_of(history[i * count + t]);
-                    if (entry == entry && entry < float_of(F32_INFINITY)) {
-                        amax = std::max(amax, entry);
-                    } else {
-                        not_finite[t] += 1;
-                    }
-                }
-                const float scale = 224.0f / amax;
-                quantize[t] = amax > 0 ? std::min(scale, float_of(F32_MAX)) : quantize[t];
-                dequantize[t] = 1.0f / quantize[t];
-                if (history[t] != 0) {
-                    std::vector<u32> column;
-                    for (u64 i = 0; i < length; ++i) {
-                        column.push_back(history[i * count + t]);
-                    }
-                    std::rotate(column.begin(), column.begin() + 1, column.end());
-                    column[0] = 0;
-                    for (u64 i = 0; i < length; ++i) {
-                        history[i * count + t] = column[i];
-                    }
-                }
+            require(device.read() == words(), "update scales: the state, choice " + std::to_string(choice));
+            const std::vector<u8> scales = dequantize.read(), factors = quantize.read();
+            for (u32 t = 0; t < tensors; ++t) {
+                u32 amax = 0, bits = 0, factor = 0;
+                float scale = 0;
+                require(ofp8_delayed_amax(&rules, state.data(), size, t, &amax) == OFP8_OK, "the amax in use");
+                require(ofp8_scale_from_amax(&recipe, amax, &scale, nullptr) == OFP8_OK, "its scale");
+                std::memcpy(&bits, scales.data() + t * 4, 4);
+                std::memcpy(&factor, factors.data() + t * 4, 4);
+                const bool both_nan = scale != scale && (bits & F32_ABS) > F32_INFINITY;
+                require(bits == bits_of(scale) || both_nan, "update scales: a scale, choice " + std::to_string(choice));
+                const float one = float_of(factor) * scale;
+                require(both_nan || (one > 0.999f && one < 1.001f), "update scales: the factor is its inverse");
             }
-            require(device_quantize.read() == as_bytes(quantize), "update scales: quantize scales");
-            require(device_dequantize.read() == as_bytes(dequantize), "update scales: dequantize scales");
-            require(device_not_finite.read() == as_bytes(not_finite), "update scales: counters");
-            require(device_history.read() == as_bytes(history), "update scales: history");
         }
     }
 }
@@ -786,18 +782,18 @@ template <Format F> void kernels(u32 type)
     for (Case c : cases(type, static_cast<u32>(F))) {
         Source source(c.type, c.rows, c.cols, c.gap, c.offset, n + 1, c.special);
         check_amax(c, source);
-        check_cast<F>(c, source);
-        check_nvfp4(c, source, n % 2 == 0 ? Layout::RowMajor : Layout::Tiles128x4);
+        check_cast(c, source);
+        check_nvfp4(c, source, n % 2 == 0 ? Order::RowMajor : Order::Tile128x4);
         c.scaling = OFP8_SCALING_E8M0;
-        c.kind = n % 4;
-        check_mx(c, source, n % 2 == 0 ? Layout::Tiles128x4 : Layout::RowMajor, n % 3 != 1, n % 3 != 0);
-        check_blocks(c, source, 1, 128, n % 2 == 0 ? Layout::PackedE8M0 : Layout::AmdPreSwizzle);
+        c.kind = n % 5;
+        check_mx(c, source, n % 2 == 0 ? Order::Tile128x4 : Order::RowMajor, n % 3 != 1, n % 3 != 0);
+        check_blocks(c, source, 1, 128, n % 2 == 0 ? Order::PackedWords : Order::Gfx950);
         for (u32 scaling : {OFP8_SCALING_F32, OFP8_SCALING_POWER_OF_TWO}) {
             c.scaling = scaling;
-            c.kind = n % 3;
-            check_blocks(c, source, 0, 0, Layout::RowMajor);
-            check_blocks(c, source, 1, 128, n % 2 == 0 ? Layout::MnMajorPadded : Layout::RowMajor);
-            check_blocks(c, source, 128, 128, n % 2 == 0 ? Layout::RowMajorPadded : Layout::RowMajor);
+            c.kind = n % (scaling == OFP8_SCALING_F32 ? 3 : 5);
+            check_blocks(c, source, 0, 0, Order::RowMajor);
+            check_blocks(c, source, 1, 128, n % 2 == 0 ? Order::MnMajorPadded : Order::RowMajor);
+            check_blocks(c, source, 128, 128, n % 2 == 0 ? Order::RowMajorPadded : Order::RowMajor);
         }
         n += 1;
     }
@@ -809,7 +805,7 @@ void check_statuses()
 {
     Case c = {OFP8_E4M3, OFP8_F32, 4, 64, 0, 0, 0, false, {}, OFP8_SCALING_E8M0, 0, 0};
     Source source(c.type, c.rows, c.cols, 0, 0, 1, false);
-    DeviceCopy copy(c, 8, Layout::RowMajor, ROW_RANDOM);
+    DeviceCopy copy(c, 8, Order::RowMajor, ROW_RANDOM);
     const ofp8_recipe good = c.recipe(1, 32);
     const ofp8_shape shape = c.shape();
     const auto quantize = [&](const ofp8_recipe &recipe, const ofp8_shape &of, const void *from, ofp8_cuda_copy to) {
@@ -843,7 +839,7 @@ void check_statuses()
     const void *odd = static_cast<const u8 *>(source.device()) + 1;
     require(quantize(good, shape, odd, copy.copy) == OFP8_MISALIGNED, "an odd address");
     ofp8_cuda_copy to = copy.copy;
-    to.layout = 99;
+    to.order = 99;
     require(quantize(good, shape, source.device(), to) == OFP8_UNKNOWN_POLICY, "no such layout");
     to = copy.copy;
     to.scales = nullptr;
@@ -857,9 +853,9 @@ void check_statuses()
     bad = shape;
     bad.rows = 0;
     require(quantize(good, bad, nullptr, copy.copy) == OFP8_OK, "an empty matrix");
-    std::size_t count = 0;
-    require(ofp8_cuda_scale_count(&good, 200, 288, OFP8_CUDA_TILES_128X4, 0, &count) == OFP8_OK && count == 256 * 12,
-            "the size of tiles");
+    bad = shape;
+    bad.batch_count = 2;
+    require(quantize(good, bad, source.device(), copy.copy) == OFP8_SHAPE, "a batch");
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -905,7 +901,7 @@ void times_of(u32 type)
     Case c = {OFP8_E4M3, type, side, side, 0, 0, 0, false, {}, OFP8_SCALING_F32, 0, 0};
     Source source(type, side, side, 0, 0, 1, false);
     const std::size_t in = side * side * source.size(), out = side * side;
-    DeviceCopy row(c, side * side, Layout::RowMajor, ROW_RANDOM), column(c, side * side, Layout::RowMajor, COLUMN_RANDOM);
+    DeviceCopy row(c, side * side, Order::RowMajor, ROW_RANDOM), column(c, side * side, Order::RowMajor, COLUMN_RANDOM);
     row.copy.stats = nullptr;
     column.copy.stats = nullptr;
     Bytes amax(std::vector<u8>(4, 0)), target(in);
@@ -915,7 +911,7 @@ void times_of(u32 type)
     const auto quantize = [&](u64 rows, u64 cols, u32 scaling, bool with_row, bool with_column, bool tiles) {
         c.scaling = scaling;
         const ofp8_recipe recipe = c.recipe(rows, cols);
-        row.copy.layout = column.copy.layout = tiles ? OFP8_CUDA_TILES_128X4 : OFP8_CUDA_ROW_MAJOR;
+        row.copy.order = column.copy.order = tiles ? OFP8_LAYOUT_TILE_128X4 : OFP8_LAYOUT_ROW_MAJOR;
         const ofp8_status status =
             ofp8_cuda_quantize(&recipe, &shape, source.device(), with_row ? &row.copy : nullptr,
                                with_column ? &column.copy : nullptr, rows == 0 ? amax.at<u32>() : nullptr, nullptr);
@@ -937,7 +933,7 @@ void times_of(u32 type)
     report("NVFP4", type, in + out / 2 + side * side / 16, [&] {
         ofp8_shape packed = shape;
         packed.code_stride = 0;
-        ofp8_cuda_quantize_nvfp4(&packed, source.device(), amax.at<u32>(), row.copy.codes, row.scales.at(), 1, nullptr,
+        ofp8_cuda_quantize_nvfp4(&packed, source.device(), amax.at<u32>(), row.copy.codes, row.scales.at(), OFP8_LAYOUT_TILE_128X4, nullptr,
                                  nullptr);
     });
     c.scaling = OFP8_SCALING_E8M0;

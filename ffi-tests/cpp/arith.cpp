@@ -68,16 +68,16 @@ OFP8_FOR_EACH_FORMAT(CODES_COME_BACK)
 #undef CODES_COME_BACK
 
 // The worked example of the 128x4 tiles: 9 blocks along K, 200 rows.
-constexpr ofp8::Tiles128x4 EXAMPLE = {200, 9};
+constexpr ofp8::Tile128x4 EXAMPLE = {200, 9};
 static_assert(EXAMPLE.size() == 3072, "256 x 12");
 static_assert(EXAMPLE.offset({0, 0}) == 0 && EXAMPLE.offset({0, 3}) == 3 && EXAMPLE.offset({1, 0}) == 16, "");
 static_assert(EXAMPLE.offset({31, 3}) == 499 && EXAMPLE.offset({32, 0}) == 4 && EXAMPLE.offset({33, 1}) == 21, "");
 static_assert(EXAMPLE.offset({64, 0}) == 8 && EXAMPLE.offset({96, 0}) == 12 && EXAMPLE.offset({127, 3}) == 511, "");
 static_assert(EXAMPLE.offset({0, 4}) == 512 && EXAMPLE.offset({128, 0}) == 1536, "");
 static_assert(EXAMPLE.offset({129, 5}) == 2065 && EXAMPLE.offset({199, 8}) == 2680, "");
-static_assert(ofp8::PackedE8M0{5, 9}.offset({3, 6}) == ((1 * 8 + 3) * 4 + 2), "byte j of word w is block 4w + j");
+static_assert(ofp8::PackedWords{5, 9}.offset({3, 6}) == ((1 * 8 + 3) * 4 + 2), "byte j of word w is block 4w + j");
 static_assert(ofp8::MnMajorPadded{5, 9}.offset({3, 6}) == 6 * 8 + 3, "blocks along K are 8 scales apart");
-static_assert(ofp8::AmdPreSwizzle{64, 16}.offset({33, 13}) == 512 + 256 + 64 + 4 + 2, "one of each term");
+static_assert(ofp8::Gfx950{64, 16}.offset({33, 13}) == 512 + 256 + 64 + 4 + 2, "one of each term");
 
 // The numbers that both headers state.
 static_assert(static_cast<unsigned>(ofp8::Scaling::PowerOfTwo) == OFP8_SCALING_POWER_OF_TWO, "");
@@ -89,6 +89,14 @@ static_assert(static_cast<unsigned>(ofp8::ExponentRule::Ceil) == OFP8_EXPONENT_C
 static_assert(static_cast<unsigned>(ofp8::ExponentRule::Even) == OFP8_EXPONENT_EVEN, "");
 static_assert(static_cast<unsigned>(ofp8::Special::Ignore) == OFP8_SPECIAL_IGNORE, "");
 static_assert(static_cast<unsigned>(ofp8::Special::Clamp) == OFP8_SPECIAL_CLAMP, "");
+static_assert(static_cast<unsigned>(ofp8::ExponentRule::Nearest) == OFP8_EXPONENT_NEAREST, "");
+static_assert(static_cast<unsigned>(ofp8::NonFinite::Clamp) == OFP8_NON_FINITE_CLAMP, "");
+static_assert(static_cast<unsigned>(ofp8::NonFinite::Poison) == OFP8_NON_FINITE_POISON, "");
+static_assert(static_cast<unsigned>(ofp8::Order::RowMajorPadded) == OFP8_LAYOUT_ROW_MAJOR_PADDED, "");
+static_assert(static_cast<unsigned>(ofp8::Order::MnMajorPadded) == OFP8_LAYOUT_MN_MAJOR_PADDED, "");
+static_assert(static_cast<unsigned>(ofp8::Order::Tile128x4) == OFP8_LAYOUT_TILE_128X4, "");
+static_assert(static_cast<unsigned>(ofp8::Order::PackedWords) == OFP8_LAYOUT_PACKED_WORDS, "");
+static_assert(static_cast<unsigned>(ofp8::Order::Gfx950) == OFP8_LAYOUT_GFX950, "");
 static_assert(sizeof(ofp8::Stats) == sizeof(ofp8_stats) && sizeof(ofp8::Philox) == sizeof(ofp8_philox), "one layout");
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -384,7 +392,7 @@ std::vector<ofp8_recipe> recipes(unsigned element)
 {
     std::vector<ofp8_recipe> all;
     for (unsigned scaling : {OFP8_SCALING_F32, OFP8_SCALING_POWER_OF_TWO, OFP8_SCALING_E8M0}) {
-        for (unsigned kind = 0; kind < (scaling == OFP8_SCALING_F32 ? 3u : 4u); ++kind) {
+        for (unsigned kind = 0; kind < (scaling == OFP8_SCALING_F32 ? 3u : 5u); ++kind) {
             for (int margin : {0, 3, -64, 64}) {
                 for (unsigned special : {OFP8_SPECIAL_POISON, OFP8_SPECIAL_IGNORE, OFP8_SPECIAL_CLAMP}) {
                     ofp8_recipe recipe{};
@@ -495,8 +503,8 @@ template <Format F> void compare_block(const ofp8_recipe &recipe, const std::vec
     std::uint8_t byte_scale = 0;
     void *scale_place = recipe.scaling == OFP8_SCALING_E8M0 ? static_cast<void *>(&byte_scale) : &f32_scale;
     ofp8_stats stats{};
-    require(ofp8_quantize(&recipe, &shape, &RANDOM, values.data(), nullptr, codes.data(), scale_place, 1, &stats));
-    require(ofp8_dequantize(&recipe, &shape, codes.data(), scale_place, 1, back.data()));
+    require(ofp8_quantize(&recipe, &shape, &RANDOM, values.data(), nullptr, codes.data(), scale_place, 1, nullptr, &stats));
+    require(ofp8_dequantize(&recipe, &shape, codes.data(), scale_place, 1, nullptr, back.data()));
 
     std::uint32_t amax = 0;
     for (float value : values) {
@@ -544,6 +552,40 @@ template <Format F> void compare_blocks(bool full)
     }
 }
 
+// The two levels of NVFP4: the tensor's scale, each block's byte and value.
+void compare_two_levels(bool full)
+{
+    ofp8_recipe recipe{};
+    recipe.struct_size = sizeof recipe;
+    recipe.element = OFP8_E2M1;
+    recipe.block_rows = 1;
+    recipe.block_cols = 16;
+    recipe.scaling = OFP8_SCALING_TWO_LEVEL;
+    recipe.block_scale = OFP8_UE4M3;
+    recipe.has_tensor_amax = 1;
+    std::uint64_t state = 1;
+    for (unsigned i = 0; i < (full ? 3000000u : 300000u); ++i) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        const std::uint32_t tensor = ofp8::amax_of(ofp8::float_of(static_cast<std::uint32_t>(state >> 32)));
+        // Blocks from as large as the tensor to far below it, and any.
+        const std::uint32_t below = static_cast<std::uint32_t>(state >> 8) % (i % 2 ? 0x08000000u : 0x7F800001u);
+        const std::uint32_t block = i % 2 ? (tensor > below ? tensor - below : 0) : below;
+        recipe.tensor_amax = tensor;
+        float theirs = 0;
+        std::uint8_t code = 0;
+        require(ofp8_scale_from_amax(&recipe, block, &theirs, &code));
+        const float tensor_scale = ofp8::nvfp4_tensor_scale(tensor);
+        const std::uint8_t our_code = ofp8::nvfp4_block_code(tensor_scale, block);
+        const float ours = ofp8::nvfp4_scale(tensor_scale, our_code).dequantize;
+        if (our_code != code || (ofp8::bits_of(ours) != ofp8::bits_of(theirs) && theirs == theirs)) {
+            differ("two levels", OFP8_E2M1, {}, static_cast<std::uint64_t>(tensor) << 32 | block,
+                   static_cast<std::uint64_t>(our_code) << 32 | ofp8::bits_of(ours),
+                   static_cast<std::uint64_t>(code) << 32 | ofp8::bits_of(theirs));
+        }
+        ++compared;
+    }
+}
+
 void scales(bool full)
 {
     for_each_format([=](auto format) {
@@ -554,6 +596,7 @@ void scales(bool full)
             jobs.push_back([=] { compare_blocks<F>(full); });
         }
     });
+    jobs.push_back([=] { compare_two_levels(full); });
     run_jobs("scales, blocks and statistics of every recipe");
 }
 
@@ -561,17 +604,27 @@ void scales(bool full)
 // Layouts and packing
 // ---------------------------------------------------------------------------------------------------------------------
 
-// Every place has an offset of its own inside the size, and comes back from it.
-template <class Layout> void check_layout(std::uint64_t rows, std::uint64_t cols)
+// Every place has the library's offset, and comes back from it; the sizes are the same.
+template <class Layout> void check_layout(ofp8::Order order, std::uint64_t rows, std::uint64_t cols)
 {
     const Layout layout = {rows, cols};
-    std::vector<bool> taken(layout.size());
+    ofp8_layout theirs{};
+    theirs.struct_size = sizeof theirs;
+    theirs.rows = rows;
+    theirs.cols = cols;
+    theirs.order = static_cast<std::uint32_t>(order);
+    std::size_t size = 0;
+    require(ofp8_layout_size(&theirs, &size, nullptr));
+    const ofp8::Place extent = ofp8::layout_extent(order, rows, cols);
+    require(size == layout.size() && size == extent.row * extent.col, "a layout: its size");
     for (std::uint64_t row = 0; row < rows; ++row) {
         for (std::uint64_t col = 0; col < cols; ++col) {
-            const std::uint64_t offset = layout.offset({row, col});
-            require(offset < layout.size() && !taken[offset], "a layout: offsets lie inside and apart");
-            require(layout.place(offset) == ofp8::Place{row, col}, "a layout: the place of an offset");
-            taken[offset] = true;
+            const ofp8::Place at = {row, col};
+            const std::uint64_t offset = layout.offset(at);
+            std::size_t expected = 0;
+            require(ofp8_layout_index(&theirs, row, col, &expected));
+            require(offset == expected && ofp8::layout_offset(order, rows, cols, at) == expected, "a layout: an offset");
+            require(layout.place(offset) == at, "a layout: the place of an offset");
         }
     }
     compared += rows * cols;
@@ -583,12 +636,12 @@ void layouts(bool full)
     for (std::uint64_t rows = 1; rows <= most; rows += full ? 3 : 7) {
         jobs.push_back([=] {
             for (std::uint64_t cols = 1; cols <= most; cols += 1 + cols / 4) {
-                check_layout<ofp8::Tiles128x4>(rows, cols);
-                check_layout<ofp8::RowMajor>(rows, cols);
-                check_layout<ofp8::RowMajorPadded>(rows, cols);
-                check_layout<ofp8::MnMajorPadded>(rows, cols);
-                check_layout<ofp8::PackedE8M0>(rows, cols);
-                check_layout<ofp8::AmdPreSwizzle>(rows, cols);
+                check_layout<ofp8::Tile128x4>(ofp8::Order::Tile128x4, rows, cols);
+                check_layout<ofp8::RowMajor>(ofp8::Order::RowMajor, rows, cols);
+                check_layout<ofp8::RowMajorPadded>(ofp8::Order::RowMajorPadded, rows, cols);
+                check_layout<ofp8::MnMajorPadded>(ofp8::Order::MnMajorPadded, rows, cols);
+                check_layout<ofp8::PackedWords>(ofp8::Order::PackedWords, rows, cols);
+                check_layout<ofp8::Gfx950>(ofp8::Order::Gfx950, rows, cols);
             }
         });
     }
