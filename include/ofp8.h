@@ -7,8 +7,13 @@
  * begin with their size, struct_size: set it to sizeof and the rest to zero for the defaults.
  * No allocation, no callbacks, re-entrant, never unwinds.
  *
+ * A buffer that is written may not overlap one that is read, or another that is written; that is
+ * checked (OFP8_OVERLAP). Nor may it overlap the structures of the call, which is not checked.
+ *
  * Codes narrower than a byte lie in the low bits; higher bits are ignored on input and zero on
  * output. Numbers of formats, types and policies are in ofp8_constants.h.
+ *
+ * An amax is an unsigned integer: the bits of |x| as f32; anything above those of infinity is NaN.
  *
  * Link libofp8.a. Written for, but not tested on: Windows, big-endian machines.
  */
@@ -310,7 +315,9 @@ enum ofp8_status
      */
     OFP8_RANDOM_BITS = 10,
     /**
-     * Element format, block shape and scaling cannot go together, or a bound is not a number.
+     * The members of a recipe cannot go together (element format, scaling, and what must be zero
+     * for it), one is out of its range (margin, epsilon, bound), or the kind of the scales is not
+     * the recipe's.
      */
     OFP8_RECIPE = 11,
     /**
@@ -447,6 +454,20 @@ typedef struct ofp8_philox {
  * How a matrix is quantized. Set struct_size and element; everything else may stay zero:
  * one block, f32 scales as TransformerEngine has them, the default cast, special blocks
  * poisoned, no epsilon, no bound, no margin.
+ *
+ * The recipes people know, as element, block_rows x block_cols, scaling:
+ * - per tensor: OFP8_E4M3, 0 x 0, OFP8_SCALING_F32; per row: 1 x 0;
+ * - DeepSeek-V3: OFP8_E4M3, 1 x 128 (activations) or 128 x 128 (weights), OFP8_SCALING_F32
+ *   with OFP8_CONVENTION_DEEPSEEK, or OFP8_SCALING_E8M0;
+ * - MXFP8, MXFP6, MXFP4, MXINT8: OFP8_E4M3 or OFP8_E5M2, OFP8_E2M3 or OFP8_E3M2,
+ *   OFP8_E2M1, OFP8_MXINT8, 1 x 32, OFP8_SCALING_E8M0;
+ * - NVFP4: OFP8_E2M1, 1 x 16, OFP8_SCALING_TWO_LEVEL, block_scale OFP8_UE4M3. With A the
+ *   amax of the tensor, S = 448 * 6 / A in f32 (1 where A is 0), the tensor's scale is 1 / S, a
+ *   block's the UE4M3 code of amax * (S * (1 / 6)), an element x * (1 / (block * (1 / S))).
+ *
+ * Blocks out of the ordinary: of zeros, the f32 scale is 1, E8M0 0x00, two-level 0; where a
+ * scale would overflow or underflow it is the largest or smallest whose use stays finite
+ * (E8M0: 0xFE, 0x00); with an infinity or a NaN, what special says.
  */
 typedef struct ofp8_recipe {
     /**
@@ -575,7 +596,7 @@ typedef struct ofp8_shape {
 
 /**
  * What a pass of quantization saw: integers, so that every cut of the work adds up to the same
- * (ofp8_merge_stats).
+ * (ofp8_merge_stats). All zero is a valid beginning.
  */
 typedef struct ofp8_stats {
     /**
@@ -591,7 +612,8 @@ typedef struct ofp8_stats {
      */
     uint64_t saturated;
     /**
-     * Source elements that are neither zero nor NaN and were stored as zero.
+     * Source elements that are neither zero nor NaN and were stored as zero, or under a scale of
+     * zero.
      */
     uint64_t underflowed;
     /**
@@ -608,7 +630,7 @@ typedef struct ofp8_stats {
     uint32_t amax;
     /**
      * The bits of the smallest nonzero absolute value as f32; those of infinity where there was
-     * none.
+     * none (not looked at where count is 0).
      */
     uint32_t min_nonzero;
 } ofp8_stats;
@@ -1235,7 +1257,8 @@ ofp8_status ofp8_scale_from_amax(const struct ofp8_recipe *recipe,
  *
  * amax is null, or holds the amax of each block computed before, perhaps over more data than
  * this (other ranks', the rest of a matrix of which this is a shard); then the blocks are not
- * searched. random is read for a stochastic rounding only and may be null otherwise: the
+ * searched. Of a shard every scale is written too: without merged amaxes, from the elements that
+ * are there. random is read for a stochastic rounding only and may be null otherwise: the
  * number of an element is first_index + (batch * rows + row) * cols + col. stats may be
  * null.
  *

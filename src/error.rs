@@ -13,7 +13,8 @@ pub enum Error {
     Shape,
     /// The rounding is stochastic and no random bits were given, or too few.
     RandomBits,
-    /// Block shape, element format, scale format and rule cannot go together.
+    /// Element format, scaling and rule cannot go together, a bound or margin is out of its range,
+    /// or the kind of the scales is not the recipe's.
     Recipe,
     /// A scale is zero, negative, infinite or NaN, or not one that its format can hold.
     Scale,
@@ -32,7 +33,7 @@ impl Error {
             Error::Length => "a slice does not have the length that the shape asks for",
             Error::Shape => "rows, columns and strides do not fit each other",
             Error::RandomBits => "stochastic rounding without random bits, or with too few",
-            Error::Recipe => "block shape, formats and scale rule cannot go together",
+            Error::Recipe => "parts of the recipe cannot go together, or one is out of its range",
             Error::Scale => "a scale is not positive and finite, or its format cannot hold it",
             Error::Kernel => "this machine cannot run that kernel",
             Error::NotFinite => "the input holds a NaN or an infinity",

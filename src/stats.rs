@@ -85,7 +85,8 @@ pub struct Stats {
     /// Finite source elements that rounded (as if the format had no largest value) to beyond the
     /// largest value.
     pub saturated: u64,
-    /// Source elements that are neither zero nor NaN and were stored as zero.
+    /// Source elements that are neither zero nor NaN and were stored as zero, or under a scale of
+    /// zero.
     pub underflowed: u64,
     /// Source elements that are NaN.
     pub nan: u64,

@@ -29,11 +29,13 @@ pub struct Tensor<'a> {
 }
 
 impl Tensor<'_> {
-    /// As a matrix: all dimensions but the last are rows.
-    pub fn rows_and_cols(&self) -> (usize, usize) {
+    /// As matrices of the last two dimensions, of which there may be many (stacked experts): how
+    /// many, rows, columns.
+    pub fn matrices(&self) -> (usize, usize, usize) {
         match self.shape {
-            [] => (1, 1),
-            [before @ .., last] => (before.iter().product(), *last),
+            [] => (1, 1, 1),
+            [cols] => (1, 1, *cols),
+            [before @ .., rows, cols] => (before.iter().product(), *rows, *cols),
         }
     }
 }

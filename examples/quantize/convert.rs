@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
+use ofp8::Block;
 use serde_json::{Map, Value, json};
 
 use crate::Result;
@@ -93,15 +94,22 @@ fn convert_tensor(
             });
         }
         Fate::Quantize { scale_name } => {
-            let shape = tensor.rows_and_cols();
-            let quantized = tensor::quantize(&settings.recipe, tensor.dtype, tensor.bytes, shape)
+            let matrices = match tensor.matrices() {
+                // One scale for all of them.
+                (count, rows, cols) if settings.recipe.block() == Block::TENSOR => {
+                    (1, count * rows, cols)
+                }
+                matrices => matrices,
+            };
+            let recipe = &settings.recipe;
+            let quantized = tensor::quantize(recipe, tensor.dtype, tensor.bytes, matrices)
                 .map_err(|found| {
-                format!(
-                    "{}: tensor {:?}: {found}",
-                    shard.path.display(),
-                    tensor.name
-                )
-            })?;
+                    format!(
+                        "{}: tensor {:?}: {found}",
+                        shard.path.display(),
+                        tensor.name
+                    )
+                })?;
             writer.write(tensor.name, &quantized.codes)?;
             writer.write(scale_name, &quantized.scales)?;
             report.quantized.push(QuantizedTensor {
@@ -148,9 +156,37 @@ fn write_companions(
         }
     }
     for file in &directory.others {
-        copy(&checkpoint.path, folder, file)?;
+        if is_weights(file) {
+            eprintln!(
+                "note: {} is not copied: it looks like the weights in another form",
+                file.display()
+            );
+        } else {
+            copy(&checkpoint.path, folder, file)?;
+        }
     }
     Ok(())
+}
+
+/// Whether a file beside the checkpoint holds weights too: at full precision, beside the
+/// quantized ones, a loader could take them by mistake.
+fn is_weights(file: &Path) -> bool {
+    const ENDINGS: [&str; 10] = [
+        "safetensors",
+        "bin",
+        "pt",
+        "pth",
+        "ckpt",
+        "gguf",
+        "h5",
+        "msgpack",
+        "onnx",
+        "ot",
+    ];
+    let ending = file.extension().map(|ending| ending.to_ascii_lowercase());
+    ENDINGS
+        .iter()
+        .any(|weights| ending.as_deref() == Some(weights.as_ref()))
 }
 
 /// The index with the tensors and the size of the output.

@@ -79,7 +79,9 @@ fn compare(label: String, recipe: &Recipe, weights: &[Weights]) -> Result<Vec<St
     let mut worst_row = f64::INFINITY;
     let mut bytes = 0;
     for weights in weights {
-        let quantized = tensor::quantize(recipe, Dtype::F32, &weights.bytes, weights.shape)
+        let (rows, cols) = weights.shape;
+        let matrices = (1, rows, cols);
+        let quantized = tensor::quantize(recipe, Dtype::F32, &weights.bytes, matrices)
             .map_err(|found| format!("{}: {found}", weights.name))?;
         cells.push(db(sqnr_db(&quantized.measure)));
         worst_row = worst_row.min(quantized.worst_row);

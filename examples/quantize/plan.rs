@@ -140,12 +140,13 @@ impl ShardPlan<'_> {
     }
 }
 
-/// The shape in which loaders expect the scales.
+/// The shape in which loaders expect the scales: for stacked matrices, a grid each.
 fn scale_shape(tensor: &Tensor<'_>, settings: &Settings) -> Vec<usize> {
-    let (rows, cols) = tensor.rows_and_cols();
+    let (_, rows, cols) = tensor.matrices();
     let (down, across) = settings.recipe.block().grid(rows, cols);
+    let stacked = tensor.shape.len().saturating_sub(2);
     match settings.recipe_name {
         RecipeName::Tensor => vec![1],
-        _ => vec![down, across],
+        _ => [&tensor.shape[..stacked], &[down, across]].concat(),
     }
 }

@@ -30,9 +30,40 @@ pub struct Quantized {
     pub worst_row: f64,
 }
 
-/// Quantizes a matrix of F32, F16 or BF16 elements, little-endian. An infinity or a NaN is named
-/// and ends it.
+/// Quantizes matrices (how many, rows, columns) of F32, F16 or BF16 elements, little-endian: no
+/// two share a scale. An infinity or a NaN is named, with the rows of all counted on, and ends it.
 pub fn quantize(
+    recipe: &Recipe,
+    dtype: Dtype,
+    bytes: &[u8],
+    (count, rows, cols): (usize, usize, usize),
+) -> Result<Quantized, NotFinite> {
+    let mut all = Quantized {
+        codes: Vec::with_capacity(count * rows * cols),
+        scales: Vec::new(),
+        stats: Stats::EMPTY,
+        measure: Measure::default(),
+        worst_row: f64::INFINITY,
+    };
+    for (i, bytes) in bytes.chunks(bytes.len() / count).enumerate() {
+        let one = quantize_one(recipe, dtype, bytes, (rows, cols)).map_err(|found| NotFinite {
+            row: i * rows + found.row,
+            ..found
+        })?;
+        if count == 1 {
+            return Ok(one);
+        }
+        all.codes.extend_from_slice(&one.codes);
+        all.scales.extend_from_slice(&one.scales);
+        all.stats = all.stats.merge(one.stats);
+        all.measure = all.measure.merge(one.measure);
+        all.worst_row = all.worst_row.min(one.worst_row);
+    }
+    Ok(all)
+}
+
+/// One matrix of [`quantize`].
+fn quantize_one(
     recipe: &Recipe,
     dtype: Dtype,
     bytes: &[u8],

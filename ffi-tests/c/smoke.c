@@ -145,7 +145,7 @@ static void quantizer(void)
     size_t down = 0, across = 0;
     ofp8_recipe recipe;
     ofp8_shape shape, packed;
-    ofp8_stats stats;
+    ofp8_stats stats, sum;
     ofp8_not_finite first;
     ofp8_measured measured;
     memset(&recipe, 0, sizeof recipe);
@@ -206,6 +206,9 @@ static void quantizer(void)
     CHECK(ofp8_quantize(&recipe, &shape, NULL, source, NULL, codes, scales, BLOCKS, NULL, &stats)
           == OFP8_OK);
     CHECK(stats.infinite == 1 && scales[6] == 0xFF && codes[2 * COLS] == 0x7F);
+    memset(&sum, 0, sizeof sum);
+    CHECK(ofp8_merge_stats(&sum, &stats) == OFP8_OK);
+    CHECK(memcmp(&sum, &stats, sizeof sum) == 0);
     CHECK(ofp8_merge_stats(&stats, &stats) == OFP8_OK && stats.infinite == 2);
 }
 

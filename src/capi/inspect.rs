@@ -13,7 +13,7 @@ use crate::scale::{self, NotFinite};
 use crate::stats::{Amax, Stats};
 
 /// What a pass of quantization saw: integers, so that every cut of the work adds up to the same
-/// (`ofp8_merge_stats`).
+/// (`ofp8_merge_stats`). All zero is a valid beginning.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ofp8_stats {
@@ -23,7 +23,8 @@ pub struct ofp8_stats {
     pub zero: u64,
     /// Finite source elements that rounded to beyond the largest value of the format.
     pub saturated: u64,
-    /// Source elements that are neither zero nor NaN and were stored as zero.
+    /// Source elements that are neither zero nor NaN and were stored as zero, or under a scale of
+    /// zero.
     pub underflowed: u64,
     /// Source elements that are NaN.
     pub nan: u64,
@@ -32,7 +33,7 @@ pub struct ofp8_stats {
     /// The amax of the source, as `ofp8_amax` writes it.
     pub amax: u32,
     /// The bits of the smallest nonzero absolute value as f32; those of infinity where there was
-    /// none.
+    /// none (not looked at where `count` is 0).
     pub min_nonzero: u32,
 }
 
@@ -53,6 +54,9 @@ impl From<Stats> for ofp8_stats {
 
 impl From<ofp8_stats> for Stats {
     fn from(stats: ofp8_stats) -> Stats {
+        if stats.count == 0 {
+            return Stats::EMPTY;
+        }
         Stats {
             count: stats.count,
             zero: stats.zero,

@@ -365,7 +365,8 @@ impl WithSource for Nothing {
 ///
 /// `amax` is null, or holds the amax of each block computed before, perhaps over more data than
 /// this (other ranks', the rest of a matrix of which this is a shard); then the blocks are not
-/// searched. `random` is read for a stochastic rounding only and may be null otherwise: the
+/// searched. Of a shard every scale is written too: without merged amaxes, from the elements that
+/// are there. `random` is read for a stochastic rounding only and may be null otherwise: the
 /// number of an element is `first_index + (batch * rows + row) * cols + col`. `stats` may be
 /// null.
 ///

@@ -32,7 +32,9 @@ pub enum ofp8_status {
     OFP8_SHAPE = 9,
     /// The rounding is stochastic and no random bits were given, or too few.
     OFP8_RANDOM_BITS = 10,
-    /// Element format, block shape and scaling cannot go together, or a bound is not a number.
+    /// The members of a recipe cannot go together (element format, scaling, and what must be zero
+    /// for it), one is out of its range (margin, epsilon, bound), or the kind of the scales is not
+    /// the recipe's.
     OFP8_RECIPE = 11,
     /// A scale is not positive and finite, or its format cannot hold it.
     OFP8_SCALE = 12,
@@ -105,7 +107,7 @@ pub extern "C" fn ofp8_status_text(status: u32) -> *const c_char {
         8 => c"a number of elements is not what the shape asks for",
         9 => c"a stride is shorter than a row, a place lies outside, or a size overflows",
         10 => c"stochastic rounding without random bits, or with too few",
-        11 => c"element format, block shape and scaling cannot go together",
+        11 => c"members of the recipe cannot go together, or one is out of its range",
         12 => c"a scale is not positive and finite, or its format cannot hold it",
         13 => c"the input holds a NaN or an infinity",
         14 => c"unknown packing",

@@ -198,6 +198,9 @@ pub fn validate<S: FitsF32>(source: Matrix<'_, S>) -> Result<(), NotFinite> {
 impl Recipe {
     /// Quantizes a matrix: codes (one a byte, in the low bits), scales, and what was seen.
     ///
+    /// Of a shard ([`Matrix::shard`]) every scale is written too, from the elements that are there:
+    /// where blocks are cut, merge amaxes first ([`Recipe::quantize_from_amax`]).
+    ///
     /// `codes` has the shape of `source`; `scales` has one entry a block and the kind of the
     /// recipe's scaling.
     ///
@@ -637,6 +640,11 @@ impl Recipe {
             if poisoned {
                 to.fill(scalar::encode_f32(self.element, self.cast, f32::NAN, 0));
             }
+        }
+        if scale.dequantize == 0.0 {
+            // Under two levels: whatever is stored, every element dequantizes to zero.
+            stats.saturated = 0;
+            stats.underflowed = stats.count - stats.zero - stats.nan;
         }
         if poisoned {
             // No element of a poisoned block was rounded.

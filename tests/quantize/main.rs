@@ -6,6 +6,7 @@
 //! scalar reference, which has an oracle of its own.
 
 mod arguments;
+mod choices;
 mod data;
 mod dequantize;
 #[cfg(target_arch = "x86_64")]

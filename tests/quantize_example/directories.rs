@@ -129,8 +129,11 @@ fn the_configuration_tells_loaders_of_the_blocks() {
 fn other_files_come_along() {
     let folder = Folder::new("others");
     let input = sharded(&folder);
+    fs::write(folder.path("in/pytorch_model.bin"), "weights").expect("a file");
     succeed(&[&input, &folder.path("out")]);
     let read = |name: &str| fs::read_to_string(folder.path(name)).expect(name);
+    // The same weights in another form would be loaded by mistake.
+    assert!(!folder.0.join("out/pytorch_model.bin").exists());
     assert_eq!(read("out/tokenizer.json"), "tokens");
     assert_eq!(read("out/1_Pooling/config.json"), "pooling");
     assert!(!folder.0.join("out/.git").exists());

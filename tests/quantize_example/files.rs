@@ -247,19 +247,42 @@ fn threads_change_neither_output_nor_report() {
     }
 }
 
+/// Stacked matrices (experts) give what each gives alone, one after another; only the recipe with
+/// one scale for a tensor sees them as one matrix.
 #[test]
-fn more_dimensions_are_rows() {
-    let folder = Folder::new("dimensions");
-    let source = values(2 * 65 * 40);
-    let outputs = [&[2, 65, 40][..], &[130, 40]].map(|shape| {
-        let input = folder.write("in", safetensors(&[Tensor::f32("w", shape, &source)], &[]));
-        succeed(&[&input, &folder.path("out")]);
-        let out = Opened::new(&folder.path("out"));
-        assert_eq!(out.tensor("w").1, shape);
-        (out.tensor("w").2, out.tensor("w_scale_inv"))
-    });
-    assert_eq!(outputs[0], outputs[1]);
-    assert_eq!(outputs[0].1.1, [2, 1]);
+fn stacked_matrices_share_no_scale() {
+    let folder = Folder::new("stacked");
+    let (count, rows, cols) = (3, 65, 40);
+    let source = values(count * rows * cols);
+    let convert = |name: &str, recipe: &str, shape: &[usize], values: &[f32]| {
+        let input = folder.write(name, safetensors(&[Tensor::f32("w", shape, values)], &[]));
+        let output = folder.path(&format!("{name}.out"));
+        succeed(&[&input, &output, "--recipe", recipe]);
+        Opened::new(&output)
+    };
+    for (recipe, suffix, grid) in [
+        ("block128", "_scale_inv", [1, 1]),
+        ("tile128", "_scale_inv", [65, 1]),
+        ("row", "_scale", [65, 1]),
+        ("mxfp8", "_scale", [65, 2]),
+    ] {
+        let stacked = convert("stack", recipe, &[count, rows, cols], &source);
+        let scale_name = format!("w{suffix}");
+        assert_eq!(stacked.tensor("w").1, [count, rows, cols]);
+        assert_eq!(stacked.tensor(&scale_name).1, [count, grid[0], grid[1]]);
+        let (mut codes, mut scales) = (Vec::new(), Vec::new());
+        for one in source.chunks(rows * cols) {
+            let alone = convert("one", recipe, &[rows, cols], one);
+            codes.extend_from_slice(&alone.tensor("w").2);
+            scales.extend_from_slice(&alone.tensor(&scale_name).2);
+        }
+        assert_eq!(stacked.tensor("w").2, codes, "{recipe}");
+        assert_eq!(stacked.tensor(&scale_name).2, scales, "{recipe}");
+    }
+    let stacked = convert("stack", "tensor", &[count, rows, cols], &source);
+    let flat = convert("flat", "tensor", &[count * rows, cols], &source);
+    assert_eq!(stacked.tensor("w").2, flat.tensor("w").2);
+    assert_eq!(stacked.tensor("w_scale"), flat.tensor("w_scale"));
 }
 
 #[test]
