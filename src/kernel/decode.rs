@@ -4,7 +4,7 @@
 use super::isa::Isa;
 use super::table::{self, Table};
 use crate::float::Float;
-use crate::spec::{Format, Sign};
+use crate::spec::Format;
 
 /// What a kernel knows about the decoding of a format.
 #[derive(Clone, Copy, Debug)]
@@ -12,17 +12,16 @@ pub(super) struct Decoding {
     /// The bfloat16 bits of every code.
     pub table: &'static Table,
     /// Whether bit 7 of a code is the sign of the value, for all codes.
+    #[cfg(target_arch = "x86_64")]
     pub is_symmetric: bool,
 }
 
 impl Decoding {
     pub(super) fn new(format: Format) -> Decoding {
-        let spec = format.spec();
         Decoding {
             table: table::bf16(format),
-            is_symmetric: matches!(spec.sign, Sign::Bit)
-                && spec.bits == 8
-                && spec.has_negative_zero(),
+            #[cfg(target_arch = "x86_64")]
+            is_symmetric: format.spec().bits == 8 && format.spec().has_negative_zero(),
         }
     }
 
