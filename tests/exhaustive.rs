@@ -193,10 +193,12 @@ impl Wrong {
             expected,
         } = self;
         let value = f32::from_bits(input as u32);
+        let arguments = format!("{scope} --exact {name}");
         Failed::from(format!(
             "{format:?} of {input:#010x} = {value:e} under {cast:?} with the random word {word:#x} \
              is {code:#04x}, not {expected:#04x}\nto repeat: cargo test --release --test \
-             exhaustive -- {scope} --exact {name}"
+             exhaustive -- {}",
+            arguments.trim_start()
         ))
     }
 }

@@ -6,9 +6,9 @@
 //! codes. From them the values of all codes are added up step by step ([`Ladder`]); rounding is
 //! then a comparison of the input with one exact limit between two neighbours ([`Limit`]).
 //!
-//! All of that is done in `f64`, and exactly: a value of an 8-bit format has at most 7
-//! significant bits, one of binary16 11, a limit 33 more, and every exponent that occurs is far
-//! inside the range. `f64` serves as a store of exact numbers here; nothing ever rounds.
+//! All of that is done in `f64`, and exactly: a value has at most 7 significant bits, a limit at
+//! most 33 more, and every exponent that occurs is far inside the range. `f64` serves as a store
+//! of exact numbers here; nothing ever rounds.
 //!
 //! From the product come only names: of formats, roundings, saturations, source types.
 
@@ -223,10 +223,8 @@ impl Limit {
     /// `odd` is whether the lower neighbour has an odd code.
     fn new(rounding: Rounding, odd: bool, negative: bool, word: u32) -> Limit {
         // P3109's definitions, solved for the fraction nu, with R the low N bits of the word.
-        let (n, r) = (
-            rounding.random_bits(),
-            u64::from(word) % (1 << rounding.random_bits()),
-        );
+        let n = rounding.random_bits();
+        let r = u64::from(word) % (1 << n);
         match rounding {
             Rounding::NearestEven if odd => Limit::From(HALF),
             Rounding::NearestEven => Limit::Above(HALF),
@@ -246,7 +244,7 @@ impl Limit {
             Rounding::StochasticC(_) => {
                 let k = (1 << n) - r;
                 let limit = (HALF >> n) * (2 * k - 1);
-                if k % 2 == 0 {
+                if k.is_multiple_of(2) {
                     Limit::From(limit)
                 } else {
                     Limit::Above(limit)
@@ -335,6 +333,7 @@ impl Oracle {
         } else if self.row.overflow == Overflow::Infinity(place) {
             f64::INFINITY
         } else {
+            // (0x80 of MX INT8 is the first value out of range, which is 2.)
             self.ladder.0[place as usize]
         };
         Input {
