@@ -38,6 +38,31 @@
 #define OFP8_ABI_VERSION 1
 
 /**
+ * Whatever is the fastest on this machine.
+ */
+#define OFP8_KERNEL_DETECT 0
+
+/**
+ * Plain code, for any machine.
+ */
+#define OFP8_KERNEL_PORTABLE 1
+
+/**
+ * x86-64 with AVX2, F16C and FMA.
+ */
+#define OFP8_KERNEL_AVX2 2
+
+/**
+ * x86-64 with AVX-512 F, BW, DQ, VL, VBMI, VBMI2 and GFNI.
+ */
+#define OFP8_KERNEL_AVX512 3
+
+/**
+ * AArch64 with Advanced SIMD.
+ */
+#define OFP8_KERNEL_NEON 4
+
+/**
  * Scales are f32.
  */
 #define OFP8_SCALING_F32 0
@@ -963,6 +988,27 @@ const char *ofp8_version(void);
  * One line in English for a status. Never null, lives for ever.
  */
 const char *ofp8_status_text(uint32_t status);
+
+/**
+ * The kernel that runs: the forced one, else the one that was detected (OFP8_KERNEL_AVX512,
+ * ...). No result depends on it, only speed.
+ */
+uint32_t ofp8_current_kernel(void);
+
+/**
+ * The name of a kernel, such as "avx512"; "unknown" for any other number. Never null, lives for
+ * ever.
+ */
+const char *ofp8_kernel_name(uint32_t kernel);
+
+/**
+ * Makes a kernel the one that runs, in all threads, or returns to the detected one with
+ * OFP8_KERNEL_DETECT. May be called at any time, also while other threads are at work.
+ *
+ * Statuses: OFP8_UNKNOWN_POLICY for no kernel's number, OFP8_KERNEL where this machine cannot
+ * run it; then nothing has changed.
+ */
+ofp8_status ofp8_force_kernel(uint32_t kernel);
 
 /**
  * Writes what a format (OFP8_E4M3, ...) can hold.

@@ -21,6 +21,32 @@ static void versions(void)
     }
 }
 
+/* Every kernel that this machine has gives the same bytes. */
+static void kernels(void)
+{
+    float source[100];
+    uint8_t codes[100], others[100];
+    for (int i = 0; i < 100; ++i) {
+        source[i] = ldexpf((float)(i - 50), i % 13 - 6);
+    }
+    const uint32_t detected = ofp8_current_kernel();
+    CHECK(detected >= OFP8_KERNEL_PORTABLE && detected <= OFP8_KERNEL_NEON);
+    CHECK(strcmp(ofp8_kernel_name(detected), "unknown") != 0);
+    CHECK(strcmp(ofp8_kernel_name(99), "unknown") == 0);
+    CHECK(ofp8_encode(OFP8_E4M3, NULL, NULL, OFP8_F32, source, 100, codes) == OFP8_OK);
+    for (uint32_t kernel = OFP8_KERNEL_PORTABLE; kernel <= OFP8_KERNEL_NEON; ++kernel) {
+        const uint32_t before = ofp8_current_kernel();
+        const ofp8_status status = ofp8_force_kernel(kernel);
+        CHECK(status == OFP8_OK || status == OFP8_KERNEL);
+        CHECK(ofp8_current_kernel() == (status == OFP8_OK ? kernel : before));
+        CHECK(ofp8_encode(OFP8_E4M3, NULL, NULL, OFP8_F32, source, 100, others) == OFP8_OK);
+        CHECK(memcmp(codes, others, 100) == 0);
+    }
+    CHECK(ofp8_force_kernel(99) == OFP8_UNKNOWN_POLICY);
+    CHECK(ofp8_force_kernel(OFP8_KERNEL_DETECT) == OFP8_OK);
+    CHECK(ofp8_current_kernel() == detected);
+}
+
 static void format_info(void)
 {
     ofp8_format_info info;
@@ -215,6 +241,7 @@ static void quantizer(void)
 int main(void)
 {
     versions();
+    kernels();
     format_info();
     small_entry_points();
     scalar();

@@ -6,8 +6,9 @@
 use ofp8_ffi_tests::workspace;
 
 /// The files of the C ABI, in the order in which the header tells its story.
-const FILES: [&str; 12] = [
+const FILES: [&str; 13] = [
     "status",
+    "kernel",
     "info",
     "scalar",
     "slice",
