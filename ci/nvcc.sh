@@ -66,5 +66,10 @@ python3 cuda/tests/registers.py "${#architectures[@]}" <"$build/ptxas.log"
 step "the device tests and the example build"
 "${nvcc[@]}" -arch=sm_90a -o "$build/device" cuda/tests/device.cu "$build/ofp8_cuda.o" "$library"
 "${nvcc[@]}" -arch=sm_90a -o "$build/gemm_epilogue" cuda/examples/gemm_epilogue.cu
+for readme in README.md cuda/README.md; do
+    sed -n '/^```cuda$/,/^```$/p' "$readme" | grep -v '^```' >"$build/readme.cu"
+    grep -q __global__ "$build/readme.cu" || fail "$readme has no kernel"
+    "${nvcc[@]}" -arch=sm_90a -c -o "$build/readme.o" "$build/readme.cu"
+done
 bash -n cuda/tests/run.sh
 echo "nvcc: everything compiles; nothing here ran on a GPU"

@@ -391,9 +391,10 @@ OFP8_INLINE u16 encode_e8m0_x2(float first, float second, bool up)
 #endif
 }
 
-// Four floats, stochastic rounding A with 16 bits, two elements to a half of the random word: the upper half serves
-// elements 0 and 1... of the operand list of PTX cvt.rs, which are v[3] and v[2] here; the lower half serves v[1] and
-// v[0]. Elements of a pair share their bits; for independent ones use encode() with random_bits().
+// Four floats, stochastic rounding A (P3109) with 16 bits, two elements to a half of the random word: its low half serves
+// v[0] and v[1], its high half v[2] and v[3]. (PTX cvt.rs lists the elements from the last to the first, and its upper
+// half serves the first two of that list.) Elements of a pair share their bits; for independent ones use encode() with
+// random_bits().
 template <Format F> OFP8_INLINE u32 encode_stochastic_x4(const float (&v)[4], u32 random)
 {
 #if OFP8_PTX_STOCHASTIC

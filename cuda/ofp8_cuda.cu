@@ -205,6 +205,9 @@ ofp8_status ofp8_cuda_amax(const ofp8_shape *given, const void *source, uint32_t
     if (status != OFP8_OK) {
         return status;
     }
+    if (is_misaligned(amax, 4)) {
+        return OFP8_MISALIGNED;
+    }
     if (special > OFP8_SPECIAL_CLAMP) {
         return OFP8_UNKNOWN_POLICY;
     }

@@ -106,7 +106,7 @@ static_assert(sizeof(ofp8::Stats) == sizeof(ofp8_stats) && sizeof(ofp8::Philox) 
 std::atomic<std::uint64_t> compared{0};
 std::atomic<unsigned> failures{0};
 
-// Says where two results differ, for the first few; `how` completes the command line of a repeat.
+// Says where two results differ, for the first few: with that input and cast the two sides can be asked again.
 void differ(const char *what, unsigned format, const Cast &cast, std::uint64_t input, std::uint64_t ours,
             std::uint64_t theirs)
 {
