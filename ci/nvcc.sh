@@ -67,6 +67,7 @@ step "the device tests and the example build"
 "${nvcc[@]}" -arch=sm_90a -o "$build/device" cuda/tests/device.cu "$build/ofp8_cuda.o" "$library"
 "${nvcc[@]}" -arch=sm_90a -o "$build/gemm_epilogue" cuda/examples/gemm_epilogue.cu
 for readme in README.md cuda/README.md; do
+    # shellcheck disable=SC2016 # those are Markdown's
     sed -n '/^```cuda$/,/^```$/p' "$readme" | grep -v '^```' >"$build/readme.cu"
     grep -q __global__ "$build/readme.cu" || fail "$readme has no kernel"
     "${nvcc[@]}" -arch=sm_90a -c -o "$build/readme.o" "$build/readme.cu"
