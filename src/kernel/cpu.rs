@@ -18,7 +18,7 @@ pub enum Kernel {
     Avx2 = 2,
     /// x86-64 with AVX-512 F, BW, DQ, VL, VBMI, VBMI2 and GFNI (Ice Lake and Zen 4, and later).
     Avx512 = 3,
-    /// AArch64 with Advanced SIMD.
+    /// AArch64 with Advanced SIMD: so far the portable code, which the compiler vectorises for it.
     Neon = 4,
 }
 
