@@ -9,27 +9,29 @@ use core::ops::Range;
 
 use crate::error::Error;
 
-/// The number of elements from the first to the last of a matrix, both included.
-const fn span(rows: usize, cols: usize, stride: usize) -> Option<usize> {
+/// The number of elements from the first to the last of a matrix, both included. [`Error::Shape`]
+/// where a stride is shorter than a row, or the number overflows.
+pub(crate) fn span(rows: usize, cols: usize, stride: usize) -> Result<usize, Error> {
     if rows == 0 || cols == 0 {
-        return Some(0);
+        return Ok(0);
     }
-    match (rows - 1).checked_mul(stride) {
-        Some(before) => before.checked_add(cols),
-        None => None,
+    if rows > 1 && stride < cols {
+        return Err(Error::Shape);
     }
+    (rows - 1)
+        .checked_mul(stride)
+        .and_then(|before| before.checked_add(cols))
+        .ok_or(Error::Shape)
 }
 
 /// Whether `len` elements hold a matrix of that shape.
 fn check(len: usize, rows: usize, cols: usize, stride: usize) -> Result<(), Error> {
-    if rows > 1 && stride < cols {
-        return Err(Error::Shape);
+    let needed = span(rows, cols, stride)?;
+    rows.checked_mul(cols).ok_or(Error::Shape)?;
+    if needed > len {
+        return Err(Error::Length);
     }
-    match (span(rows, cols, stride), rows.checked_mul(cols)) {
-        (Some(needed), Some(_)) if needed <= len => Ok(()),
-        (Some(_), Some(_)) => Err(Error::Length),
-        _ => Err(Error::Shape),
-    }
+    Ok(())
 }
 
 /// Whether a run of `len` elements from element `first` on lies in a matrix of that shape.

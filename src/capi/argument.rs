@@ -4,7 +4,7 @@
 use core::mem::{MaybeUninit, align_of, size_of};
 
 use super::status::ofp8_status;
-use crate::matrix::{Matrix, MatrixMut};
+use crate::matrix::{self, Matrix, MatrixMut};
 use crate::spec::{FloatType, Format};
 
 /// The format with a number.
@@ -182,16 +182,7 @@ pub(super) unsafe fn sized<T: Descriptor>(pointer: *const T) -> Result<T, ofp8_s
 
 /// The number of elements that a matrix spans, first to last.
 pub(super) fn span(rows: usize, cols: usize, stride: usize) -> Result<usize, ofp8_status> {
-    if rows == 0 || cols == 0 {
-        return Ok(0);
-    }
-    if rows > 1 && stride < cols {
-        return Err(ofp8_status::OFP8_SHAPE);
-    }
-    (rows - 1)
-        .checked_mul(stride)
-        .and_then(|before| before.checked_add(cols))
-        .ok_or(ofp8_status::OFP8_SHAPE)
+    Ok(matrix::span(rows, cols, stride)?)
 }
 
 /// A matrix to read.

@@ -41,7 +41,6 @@ use crate::stats::{Amax, Stats};
 /// Factors are positive (or NaN, or infinite, where a block is poisoned): the sign of an element
 /// never changes, not even that of a NaN that the operation makes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[allow(dead_code)]
 pub enum Factor {
     /// One `f32` product, rounded to nearest-even, and then the cast.
     Multiply(f32),
