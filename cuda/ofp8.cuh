@@ -103,14 +103,6 @@ template <class T> struct Pair {
     T second;
 };
 
-// A binary16 and a bfloat16, as what a buffer of them holds.
-struct F16 {
-    u16 bits;
-};
-struct BF16 {
-    u16 bits;
-};
-
 // ---------------------------------------------------------------------------------------------------------------------
 // The instructions. Operands of PTX come high half first.
 // ---------------------------------------------------------------------------------------------------------------------

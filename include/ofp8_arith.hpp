@@ -192,6 +192,27 @@ OFP8_FUNCTION u32 max_f32_bits(Format format)
     return 0;
 }
 
+// The magnitude of the smallest normal value of the format.
+OFP8_FUNCTION u32 min_normal_magnitude(Format format)
+{
+    switch (format) {
+#define OFP8_CASE(name)                                                                                                \
+    case Format::name:                                                                                                 \
+        return OFP8_##name##_MIN_NORMAL_MAGNITUDE;
+        OFP8_FOR_EACH_FORMAT(OFP8_CASE)
+#undef OFP8_CASE
+    }
+    return 0;
+}
+
+// A binary16 and a bfloat16, as what a buffer of them holds.
+struct F16 {
+    u16 bits;
+};
+struct BF16 {
+    u16 bits;
+};
+
 // The bits of a float, and back.
 OFP8_FUNCTION u32 bits_of(float value) { return __builtin_bit_cast(u32, value); }
 OFP8_FUNCTION u64 bits_of(double value) { return __builtin_bit_cast(u64, value); }
@@ -879,6 +900,7 @@ enum class Scaling : u32 {
     F32 = 0,        // f32, by a Convention
     PowerOfTwo = 1, // f32, but a power of two, applied exactly
     E8M0 = 2,       // an E8M0 byte, applied exactly
+    TwoLevel = 3,   // a byte under one f32 for the tensor: not by a Recipe, see nvfp4_scale
 };
 
 // How an f32 scale is computed and an element divided by it, each as a system in wide use does, to the bit.
@@ -891,12 +913,12 @@ enum class Convention : u32 {
 // Which power of two a scale is, for a block of amax a and elements of largest value m: integer rules on exponents and
 // significands, exact for subnormal amax too.
 enum class ExponentRule : u32 {
-    RoundUp = 0, // ceil(log2(a / m)): the smallest that keeps the block within the range (RCEIL)
-    Floor = 1,   // floor(log2 a) - emax (OCP MX v1.0, 6.3)
-    Ceil = 2,    // ceil(log2 a) - emax
-    Even = 3,    // as Floor, of a rounded to the element's mantissa width, ties up
-    Nearest = 4, // the nearest to a / m, half-way up
-    // Number 5, least error, needs the elements of a block; from an amax alone it is RoundUp.
+    RoundUp = 0,    // ceil(log2(a / m)): the smallest that keeps the block within the range (RCEIL)
+    Floor = 1,      // floor(log2 a) - emax (OCP MX v1.0, 6.3)
+    Ceil = 2,       // ceil(log2 a) - emax
+    Even = 3,       // as Floor, of a rounded to the element's mantissa width, ties up
+    Nearest = 4,    // the nearest to a / m, half-way up
+    LeastError = 5, // RoundUp's or the one below it, by the elements of the block; from an amax alone RoundUp's
 };
 
 // What becomes of a block that holds an infinity or a NaN.
@@ -987,6 +1009,7 @@ template <Format F> OFP8_FUNCTION u8 exponent_code(ExponentRule rule, u32 amax, 
     i32 carry = fraction > largest ? 1 : 0;
     switch (rule) {
     case ExponentRule::RoundUp:
+    case ExponentRule::LeastError:
         break;
     case ExponentRule::Floor:
         carry = 0;

@@ -82,6 +82,7 @@ static_assert(ofp8::Gfx950{64, 16}.offset({33, 13}) == 512 + 256 + 64 + 4 + 2, "
 // The numbers that both headers state.
 static_assert(static_cast<unsigned>(ofp8::Scaling::PowerOfTwo) == OFP8_SCALING_POWER_OF_TWO, "");
 static_assert(static_cast<unsigned>(ofp8::Scaling::E8M0) == OFP8_SCALING_E8M0, "");
+static_assert(static_cast<unsigned>(ofp8::Scaling::TwoLevel) == OFP8_SCALING_TWO_LEVEL, "");
 static_assert(static_cast<unsigned>(ofp8::Convention::DeepSeek) == OFP8_CONVENTION_DEEPSEEK, "");
 static_assert(static_cast<unsigned>(ofp8::Convention::DeepGemm) == OFP8_CONVENTION_DEEPGEMM, "");
 static_assert(static_cast<unsigned>(ofp8::ExponentRule::Floor) == OFP8_EXPONENT_FLOOR, "");
@@ -90,6 +91,7 @@ static_assert(static_cast<unsigned>(ofp8::ExponentRule::Even) == OFP8_EXPONENT_E
 static_assert(static_cast<unsigned>(ofp8::Special::Ignore) == OFP8_SPECIAL_IGNORE, "");
 static_assert(static_cast<unsigned>(ofp8::Special::Clamp) == OFP8_SPECIAL_CLAMP, "");
 static_assert(static_cast<unsigned>(ofp8::ExponentRule::Nearest) == OFP8_EXPONENT_NEAREST, "");
+static_assert(static_cast<unsigned>(ofp8::ExponentRule::LeastError) == OFP8_EXPONENT_LEAST_ERROR, "");
 static_assert(static_cast<unsigned>(ofp8::NonFinite::Clamp) == OFP8_NON_FINITE_CLAMP, "");
 static_assert(static_cast<unsigned>(ofp8::NonFinite::Poison) == OFP8_NON_FINITE_POISON, "");
 static_assert(static_cast<unsigned>(ofp8::Order::RowMajorPadded) == OFP8_LAYOUT_ROW_MAJOR_PADDED, "");

@@ -93,20 +93,20 @@ pub fn compile_text(name: &str, text: &str, standard: Standard) -> PathBuf {
     std::fs::create_dir_all(&folder).expect("a folder for programs");
     let source = folder.join(name);
     std::fs::write(&source, text).expect("to write a source file");
-    compile_file(&source, standard)
+    compile_file(&source, standard, &[])
 }
 
-/// Compiles one source file of this crate with every warning an error, links the static library, and returns
-/// the path of the program.
-pub fn compile(source: &str, standard: Standard) -> PathBuf {
-    compile_file(&workspace().join("ffi-tests").join(source), standard)
+/// Compiles one source file of this crate with every warning an error and these flags, links the static library, and
+/// returns the path of the program.
+pub fn compile(source: &str, standard: Standard, flags: &[&str]) -> PathBuf {
+    compile_file(&workspace().join("ffi-tests").join(source), standard, flags)
 }
 
-fn compile_file(source: &Path, standard: Standard) -> PathBuf {
+fn compile_file(source: &Path, standard: Standard, flags: &[&str]) -> PathBuf {
     let name = source.file_stem().expect("a file").to_string_lossy();
     let folder = build_folder().join("programs");
     std::fs::create_dir_all(&folder).expect("a folder for programs");
-    let program = folder.join(format!("{name}-{standard:?}"));
+    let program = folder.join(format!("{name}-{standard:?}{}", flags.concat()));
     let host = env!("OFP8_HOST");
     let compiler = cc::Build::new()
         .cpp(standard.is_cpp())
@@ -118,6 +118,7 @@ fn compile_file(source: &Path, standard: Standard) -> PathBuf {
     run(compiler
         .to_command()
         .arg(standard.flag())
+        .args(flags)
         .args(["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-I"])
         .arg(workspace().join("include"))
         .arg("-o")
@@ -130,6 +131,11 @@ fn compile_file(source: &Path, standard: Standard) -> PathBuf {
 
 /// Compiles a program and runs it; it must exit with 0.
 pub fn check(source: &str, standard: Standard) {
-    let printed = run(&mut Command::new(compile(source, standard)));
+    check_with(source, standard, &[]);
+}
+
+/// Compiles a program with more flags for the compiler and runs it; it must exit with 0.
+pub fn check_with(source: &str, standard: Standard, flags: &[&str]) {
+    let printed = run(&mut Command::new(compile(source, standard, flags)));
     print!("{printed}");
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! C and C++ programs that include the header, link the static library, and check it.
 
-use ofp8_ffi_tests::{Standard, check, compile_text, run, workspace};
+use ofp8_ffi_tests::{Standard, check, check_with, compile_text, run, workspace};
 
 #[test]
 fn smoke_in_c99() {
@@ -76,4 +76,20 @@ fn the_example_of_the_readme_in_c99() {
 #[test]
 fn arithmetic_in_cpp17() {
     check("cpp/arith.cpp", Standard::Cpp17);
+}
+
+#[test]
+fn numbers_in_cpp17() {
+    check_with("cpp/numbers.cpp", Standard::Cpp17, &["-Wconversion"]);
+}
+
+#[test]
+fn quantizer_in_cpp17_without_exceptions() {
+    let flags = ["-Wconversion", "-fno-exceptions", "-fno-rtti"];
+    check_with("cpp/quantizer.cpp", Standard::Cpp17, &flags);
+}
+
+#[test]
+fn quantizer_in_cpp20() {
+    check_with("cpp/quantizer.cpp", Standard::Cpp20, &["-Wconversion"]);
 }
