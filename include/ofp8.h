@@ -53,7 +53,7 @@
 #define OFP8_KERNEL_AVX2 2
 
 /**
- * x86-64 with AVX-512 F, BW, DQ, VL, VBMI, VBMI2 and GFNI.
+ * x86-64 with AVX-512 F, BW, DQ, VL, VBMI and VNNI.
  */
 #define OFP8_KERNEL_AVX512 3
 

@@ -155,6 +155,22 @@ impl<'a, T> Matrix<'a, T> {
         (self.rows, self.cols) == (other.rows, other.cols) && self.there == other.there
     }
 
+    /// Whether there are no gaps between rows.
+    pub(crate) fn is_dense(&self) -> bool {
+        self.rows <= 1 || self.stride == self.cols
+    }
+
+    /// All rows as one, where there are no gaps between them.
+    pub(crate) fn joined(self) -> Self {
+        let cols = self.rows * self.cols;
+        Self {
+            rows: self.rows.min(1),
+            cols,
+            stride: cols,
+            ..self
+        }
+    }
+
     /// Whether all elements are there.
     pub(crate) fn is_whole(&self) -> bool {
         self.there == ALL
@@ -260,6 +276,22 @@ impl<'a, T> MatrixMut<'a, T> {
             cols: self.cols,
             stride: self.stride,
             there: self.there,
+        }
+    }
+
+    /// Whether there are no gaps between rows.
+    pub(crate) fn is_dense(&self) -> bool {
+        self.rows <= 1 || self.stride == self.cols
+    }
+
+    /// All rows as one, where there are no gaps between them.
+    pub(crate) fn joined(self) -> Self {
+        let cols = self.rows * self.cols;
+        Self {
+            rows: self.rows.min(1),
+            cols,
+            stride: cols,
+            ..self
         }
     }
 

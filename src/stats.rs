@@ -74,6 +74,32 @@ impl Amax {
     }
 }
 
+/// The amax, and the smallest absolute value above zero: what a pass that looks for the one can see
+/// of the other for nothing.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Extremes {
+    /// The largest absolute value.
+    pub amax: Amax,
+    /// As [`Stats::min_nonzero`].
+    pub min_nonzero: u32,
+}
+
+impl Extremes {
+    /// Of nothing: the neutral element of [`Extremes::merge`].
+    pub(crate) const EMPTY: Extremes = Extremes {
+        amax: Amax::ZERO,
+        min_nonzero: INFINITY,
+    };
+
+    /// Of both.
+    pub(crate) fn merge(self, other: Extremes) -> Extremes {
+        Extremes {
+            amax: self.amax.merge(other.amax),
+            min_nonzero: self.min_nonzero.min(other.min_nonzero),
+        }
+    }
+}
+
 /// Counts of one pass of quantization. All are integers, so that every cut of the work merges to
 /// the same bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -12,7 +12,7 @@ pub const OFP8_KERNEL_DETECT: u32 = 0;
 pub const OFP8_KERNEL_PORTABLE: u32 = 1;
 /// x86-64 with AVX2, F16C and FMA.
 pub const OFP8_KERNEL_AVX2: u32 = 2;
-/// x86-64 with AVX-512 F, BW, DQ, VL, VBMI, VBMI2 and GFNI.
+/// x86-64 with AVX-512 F, BW, DQ, VL, VBMI and VNNI.
 pub const OFP8_KERNEL_AVX512: u32 = 3;
 /// AArch64 with Advanced SIMD.
 pub const OFP8_KERNEL_NEON: u32 = 4;

@@ -5,9 +5,11 @@ use core::arch::x86_64::*;
 
 use super::Factor;
 use super::decode::Decoding;
+use super::groups::{self, GROUPS, dequantize_scale};
 use super::isa::Isa;
-use super::params::{Params, Plain};
-use super::portable::power_of_two;
+use super::params::{F32_MANTISSA_BITS, Params, Plain};
+use super::portable::{INFINITY, power_of_two};
+use super::statistics;
 use crate::float::Float;
 use crate::random::{GROUP, LAST_BLOCK, MULTIPLIER, Philox, ROUNDS, WEYL};
 use crate::spec::FloatType;
@@ -32,9 +34,7 @@ impl Avx512 {
 impl Isa for Avx512 {
     #[inline]
     fn vectorize<R>(self, work: impl FnOnce() -> R) -> R {
-        #[target_feature(
-            enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,gfni,f16c"
-        )]
+        #[target_feature(enable = "avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vnni,popcnt")]
         fn with_features<R>(work: impl FnOnce() -> R) -> R {
             work()
         }
@@ -56,22 +56,55 @@ impl Isa for Avx512 {
     }
 
     #[inline]
+    fn encode_bounded<S: Float>(
+        self,
+        params: &Params,
+        factor: Factor,
+        source: &[S],
+        codes: &mut [u8],
+    ) -> Option<u64> {
+        // SAFETY: `self` proves that the features are there.
+        unsafe { encode_bounded(params, factor, source, codes) }
+    }
+
+    #[inline]
     fn encode_groups<S: Float>(
         self,
         params: &Params,
-        factors: &[f32],
+        factors: &[f32; GROUPS],
+        bounded: bool,
         source: &[S],
         codes: &mut [u8],
-    ) -> bool {
+    ) -> Option<u64> {
+        if bounded {
+            // SAFETY: `self` proves that the features are there.
+            return unsafe { encode_groups::<S, true>(params, factors, source, codes) };
+        }
+        // SAFETY: the same.
+        unsafe { encode_groups::<S, false>(params, factors, source, codes) }?;
+        Some(self.count_zero_codes(params, codes))
+    }
+
+    #[inline]
+    fn group_extremes<S: Float>(self, source: &[S], amaxes: &mut [u32]) -> u32 {
+        if matches!(S::TYPE, FloatType::F64) {
+            return self.vectorize(|| statistics::group_extremes(source, amaxes));
+        }
         // SAFETY: `self` proves that the features are there.
-        unsafe { encode_groups(params, factors, source, codes) }
+        unsafe { group_extremes(source, amaxes) }
+    }
+
+    #[inline]
+    fn settle(self) {
+        // SAFETY: SSE is part of x86-64.
+        unsafe { _mm_sfence() };
     }
 
     #[inline]
     fn decode_groups<T: Float>(
         self,
         decoding: &Decoding,
-        scales: &[f32],
+        scales: &[u8],
         codes: &[u8],
         target: &mut [T],
     ) -> bool {
@@ -111,7 +144,7 @@ impl Isa for Avx512 {
     }
 }
 
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,gfni,f16c")]
+#[target_feature(enable = "avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vnni,popcnt")]
 fn encode_fast<S: Float>(
     params: &Params,
     factor: Factor,
@@ -119,70 +152,159 @@ fn encode_fast<S: Float>(
     codes: &mut [u8],
     slow: impl Fn(&[S], &mut [u8]),
 ) -> bool {
-    let Some(plain) = &params.plain else {
-        return false;
-    };
-    if matches!(S::TYPE, FloatType::F64) || plain.random_bits != 0 {
-        return false;
+    encode_by::<S, false>(params, factor, source, codes, slow).is_some()
+}
+
+#[target_feature(enable = "avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vnni,popcnt")]
+fn encode_bounded<S: Float>(
+    params: &Params,
+    factor: Factor,
+    source: &[S],
+    codes: &mut [u8],
+) -> Option<u64> {
+    let slow = |_: &[S], _: &mut [u8]| debug_assert!(false, "a NaN where there is none");
+    encode_by::<S, true>(params, factor, source, codes, slow)
+}
+
+/// Encodes with a factor for all; returns what [`encode`] does, or `None`, having done nothing, where
+/// there is no loop for it.
+#[inline]
+#[target_feature(enable = "avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vnni,popcnt")]
+fn encode_by<S: Float, const BOUNDED: bool>(
+    params: &Params,
+    factor: Factor,
+    source: &[S],
+    codes: &mut [u8],
+    slow: impl Fn(&[S], &mut [u8]),
+) -> Option<u64> {
+    let plain = params.plain.filter(|plain| plain.random_bits == 0)?;
+    if matches!(S::TYPE, FloatType::F64) {
+        return None;
     }
-    let constants = Constants::new(params, plain);
-    match factor {
-        Factor::ONE => encode(&constants, source, codes, |_, x| x, slow),
+    let constants = Constants::new(params, &plain);
+    Some(match factor {
+        Factor::ONE => encode::<S, BOUNDED>(&constants, source, codes, |_, x| x, slow),
         Factor::Shift(k) => {
             let by = _mm512_set1_ps(power_of_two(k));
             let times = |_, x| _mm512_mul_ps(x, by);
-            encode(&constants, source, codes, times, slow);
+            encode::<S, BOUNDED>(&constants, source, codes, times, slow)
         }
         Factor::Multiply(by) => {
             let by = _mm512_set1_ps(by);
             let times = |_, x| _mm512_mul_ps(x, by);
-            encode(&constants, source, codes, times, slow);
+            encode::<S, BOUNDED>(&constants, source, codes, times, slow)
         }
         Factor::Divide(by) => {
             let by = _mm512_set1_ps(by);
             let over = |_, x| _mm512_div_ps(x, by);
-            encode(&constants, source, codes, over, slow);
+            encode::<S, BOUNDED>(&constants, source, codes, over, slow)
         }
-    }
-    true
+    })
 }
 
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,gfni,f16c")]
-fn encode_groups<S: Float>(
+#[target_feature(enable = "avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vnni,popcnt")]
+fn encode_groups<S: Float, const BOUNDED: bool>(
     params: &Params,
-    factors: &[f32],
+    factors: &[f32; GROUPS],
     source: &[S],
     codes: &mut [u8],
-) -> bool {
-    let Some(plain) = params.plain.filter(|plain| plain.random_bits == 0) else {
-        return false;
-    };
+) -> Option<u64> {
+    let plain = params.plain.filter(|plain| plain.random_bits == 0)?;
     if matches!(S::TYPE, FloatType::F64) {
-        return false;
+        return None;
     }
     let constants = Constants::new(params, &plain);
-    // Two registers a group; past the last one there are only zeros.
-    let times = |i: usize, x| {
-        let factor = factors.get(i / 2).copied().unwrap_or(1.0);
-        _mm512_mul_ps(x, _mm512_set1_ps(factor))
-    };
-    encode(&constants, source, codes, times, |_, _| {});
-    true
+    // Two registers a group. (The remainder spares a check.)
+    let times = |i: usize, x| _mm512_mul_ps(x, _mm512_set1_ps(factors[i / 2 % GROUPS]));
+    Some(encode::<S, BOUNDED>(
+        &constants,
+        source,
+        codes,
+        times,
+        |_, _| {},
+    ))
+}
+
+/// [`Isa::group_extremes`].
+#[target_feature(enable = "avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vnni,popcnt")]
+fn group_extremes<S: Float>(source: &[S], amaxes: &mut [u32]) -> u32 {
+    let abs = _mm512_set1_epi32(i32::MAX);
+    let one = _mm512_set1_epi32(1);
+    let mut least = _mm512_set1_epi32(-1);
+    for (of_lanes, amaxes) in source
+        .chunks(LANES * groups::GROUP)
+        .zip(amaxes.chunks_mut(LANES))
+    {
+        let mut most = [_mm512_setzero_si512(); LANES];
+        for (group, most) in of_lanes.chunks_exact(groups::GROUP).zip(&mut most) {
+            for i in 0..groups::GROUP / LANES {
+                // SAFETY: twice 16 elements of a group of 32.
+                let x = unsafe { load::<S>(group.as_ptr().add(LANES * i)) };
+                let x = _mm512_and_si512(_mm512_castps_si512(x), abs);
+                *most = _mm512_max_epu32(*most, x);
+                // Zero wraps around to the top of the order.
+                least = _mm512_min_epu32(least, _mm512_sub_epi32(x, one));
+            }
+        }
+        let most = max_of_each(most);
+        let mask = (1u32 << amaxes.len()) - 1;
+        // SAFETY: only the places there are are written, at most 16.
+        unsafe { _mm512_mask_storeu_epi32(amaxes.as_mut_ptr().cast(), mask as u16, most) };
+    }
+    let least = _mm512_reduce_min_epu32(least);
+    least.min(INFINITY - 1) + 1
+}
+
+/// Lane i is the largest lane of vector i. Each step halves the vectors, whose lanes then are the
+/// maxima of halves of what they came from.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn max_of_each(of: [__m512i; LANES]) -> __m512i {
+    let zero = _mm512_setzero_si512();
+    let (mut eight, mut four, mut two) = ([zero; 8], [zero; 4], [zero; 2]);
+    for i in 0..8 {
+        let (a, b) = (of[i], of[i + 8]);
+        let low = _mm512_shuffle_i64x2::<0b01_00_01_00>(a, b);
+        let high = _mm512_shuffle_i64x2::<0b11_10_11_10>(a, b);
+        eight[i] = _mm512_max_epu32(low, high);
+    }
+    for i in 0..4 {
+        let (a, b) = (eight[i], eight[i + 4]);
+        let even = _mm512_shuffle_i64x2::<0b10_00_10_00>(a, b);
+        let odd = _mm512_shuffle_i64x2::<0b11_01_11_01>(a, b);
+        four[i] = _mm512_max_epu32(even, odd);
+    }
+    for i in 0..2 {
+        let (a, b) = (four[i], four[i + 2]);
+        let (low, high) = (_mm512_unpacklo_epi64(a, b), _mm512_unpackhi_epi64(a, b));
+        two[i] = _mm512_max_epu32(low, high);
+    }
+    let [a, b] = two.map(|x| _mm512_castsi512_ps(x));
+    let even = _mm512_castps_si512(_mm512_shuffle_ps::<0b10_00_10_00>(a, b));
+    let odd = _mm512_castps_si512(_mm512_shuffle_ps::<0b11_01_11_01>(a, b));
+    let order = _mm512_setr_epi32(0, 2, 1, 3, 8, 10, 9, 11, 4, 6, 5, 7, 12, 14, 13, 15);
+    _mm512_permutexvar_epi32(order, _mm512_max_epu32(even, odd))
 }
 
 /// [`Plain`] in registers.
 struct Constants {
     clamp: __m512,
     min_normal: __m512,
-    magic: __m512i,
-    discarded: __m512i,
-    /// Dword `i` holds the bytes of elements `i`, `16 + i`, `32 + i`, `48 + i`.
+    /// Added to the bits of the power of two at or below a value, it makes `m`.
+    to_m: __m512i,
+    /// What the halves of a sum are multiplied by, so that its exponent and its significand fall
+    /// into place, the magnitude in byte 1.
+    place: __m512i,
+    /// Added to that: the exponent of the format begins at 0.
+    bias: __m512i,
+    /// Where in two registers the bytes with the magnitudes are, and then those with the signs.
     order: __m512i,
-    /// Takes `magnitude << 1 | sign` to the code.
-    matrix: __m512i,
-    /// `magnitude << 1 | sign` that is to become 0: negative zero where there is one zero, else
-    /// the 0 that is none.
+    /// The bit of a code that is its sign; 0 where the format drops it.
+    sign: __m512i,
+    /// The code that is to become 0: negative zero where there is one zero, else 0 itself.
     no_zero: __m512i,
+    /// Whether codes are stored past the caches.
+    stream: bool,
 }
 
 impl Constants {
@@ -191,39 +313,43 @@ impl Constants {
     fn new(params: &Params, plain: &Plain) -> Constants {
         let mut order = [0u8; BLOCK];
         for (i, place) in order.iter_mut().enumerate() {
-            *place = (4 * (i % LANES) + i / LANES) as u8;
+            let (dword, byte) = (i % 32, if i < 32 { 1 } else { 3 });
+            *place = (4 * dword + byte) as u8;
         }
-        // Row 7 - i of the matrix says which input bits make output bit i.
-        let mut matrix = 0u64;
-        for bit in 0..plain.magnitude_bits {
-            matrix |= 2 << bit << (8 * (7 - bit));
-        }
-        if plain.signed {
-            matrix |= 1 << (8 * (7 - plain.magnitude_bits));
-        }
+        let mantissa_bits = F32_MANTISSA_BITS - params.discarded;
+        // Exponent fields begin at bit 7 of a half, and at bit `mantissa_bits` of a magnitude.
+        let place = (2 << mantissa_bits) << 16 | 1 << 8;
+        // The low bits of `magic` are less the magnitude at which the exponent of `m` is 0.
+        let lowest = params.magic.wrapping_neg() & 0xFFFF;
+        let sign = (plain.signed as i8) << plain.magnitude_bits;
         Constants {
             clamp: _mm512_set1_ps(plain.clamp),
             min_normal: _mm512_set1_ps(f32::from_bits(params.min_normal)),
-            magic: _mm512_set1_epi32(params.magic as i32),
-            discarded: _mm512_set1_epi32(params.discarded as i32),
+            to_m: _mm512_set1_epi32((params.discarded << F32_MANTISSA_BITS) as i32),
+            place: _mm512_set1_epi32(place),
+            bias: _mm512_set1_epi32(-((lowest as i32) << 8)),
             // SAFETY: 64 bytes are read from an array of 64.
             order: unsafe { _mm512_loadu_si512(order.as_ptr().cast()) },
-            matrix: _mm512_set1_epi64(matrix as i64),
-            no_zero: _mm512_set1_epi8(plain.one_zero as i8),
+            sign: _mm512_set1_epi8(sign),
+            no_zero: _mm512_set1_epi8(if plain.one_zero { sign } else { 0 }),
+            stream: params.stream,
         }
     }
 }
 
-/// The loop over blocks; the last one is masked.
+/// The loop over blocks; the last one is masked. Where all is bounded, nothing is clamped, nor is there
+/// a look for NaN; then it returns how many codes are zero.
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,gfni,f16c")]
-fn encode<S: Float>(
+#[target_feature(enable = "avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vnni,popcnt")]
+fn encode<S: Float, const BOUNDED: bool>(
     constants: &Constants,
     source: &[S],
     codes: &mut [u8],
     factor: impl Fn(usize, __m512) -> __m512,
     slow: impl Fn(&[S], &mut [u8]),
-) {
+) -> u64 {
+    let stream = constants.stream && codes.as_ptr().align_offset(BLOCK) == 0;
+    let mut zeros = 0;
     let blocks = source.len() / BLOCK;
     let mut from = source.chunks_exact(BLOCK);
     let mut to = codes.chunks_exact_mut(BLOCK);
@@ -234,17 +360,24 @@ fn encode<S: Float>(
             let loaded = unsafe { load::<S>(from.as_ptr().add(LANES * i)) };
             *x = factor(4 * block + i, loaded);
         }
-        if has_nan(x) {
+        if !BOUNDED && has_nan(x) {
             slow(from, to);
             continue;
         }
-        let block = encode_block(constants, x, |_, y, _, m| _mm512_add_ps(y, m));
-        // SAFETY: 64 bytes into a block of 64.
-        unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), block) };
+        let (block, zero) = encode_block::<BOUNDED>(constants, x, |_, y, _, m| _mm512_add_ps(y, m));
+        zeros += zero.count_ones() as u64;
+        // SAFETY: 64 bytes into a block of 64, which lies at a multiple of 64 where it must.
+        unsafe {
+            if stream {
+                _mm512_stream_si512(to.as_mut_ptr().cast(), block);
+            } else {
+                _mm512_storeu_si512(to.as_mut_ptr().cast(), block);
+            }
+        }
     }
     let (from, to) = (from.remainder(), to.into_remainder());
     if from.is_empty() {
-        return;
+        return zeros;
     }
     let mut x = [_mm512_setzero_ps(); 4];
     for (i, x) in x.iter_mut().enumerate() {
@@ -253,13 +386,15 @@ fn encode<S: Float>(
         let loaded = unsafe { load_masked::<S>(from.as_ptr().wrapping_add(LANES * i), left) };
         *x = factor(4 * blocks + i, loaded);
     }
-    if has_nan(x) {
-        return slow(from, to);
+    if !BOUNDED && has_nan(x) {
+        slow(from, to);
+        return zeros;
     }
-    let block = encode_block(constants, x, |_, y, _, m| _mm512_add_ps(y, m));
+    let (block, zero) = encode_block::<BOUNDED>(constants, x, |_, y, _, m| _mm512_add_ps(y, m));
     let mask = u64::MAX >> (BLOCK - from.len());
     // SAFETY: only the `from.len()` first bytes are written, the length of `to`.
     unsafe { _mm512_mask_storeu_epi8(to.as_mut_ptr().cast(), mask, block) };
+    zeros + (zero & mask).count_ones() as u64
 }
 
 /// Whether one of 64 elements is NaN.
@@ -271,44 +406,52 @@ fn has_nan(x: [__m512; 4]) -> bool {
     low | high != 0
 }
 
-/// The codes of 64 elements that are not NaN; `rounded` adds `m` to a value, given the power of two
-/// at or below it.
+/// The codes of 64 elements that are not NaN, and, where all is bounded, which of them are zero;
+/// `rounded` adds `m` to a value, given the power of two at or below it.
+///
+/// The sum has the exponent of `m` and, in its low bits, the rounded significand: the dot product of
+/// its halves with two powers of two brings both to their places in byte 1, and leaves the sign in
+/// byte 3. (Shifting `m` and adding it to the sum, and joining the signs by VPSHLDD, took eight
+/// instructions more for 64 elements.)
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vbmi,avx512vbmi2,gfni")]
-fn encode_block(
+#[target_feature(enable = "avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vnni,popcnt")]
+fn encode_block<const BOUNDED: bool>(
     constants: &Constants,
     x: [__m512; 4],
     rounded: impl Fn(usize, __m512, __m512i, __m512) -> __m512,
-) -> __m512i {
+) -> (__m512i, u64) {
     /// Absolute minimum and maximum, with the sign of the first operand.
     const ABS_MIN: i32 = 0b0010;
     const ABS_MAX: i32 = 0b0011;
     let exponent = _mm512_set1_epi32(!0 << 23);
-    let mut codes = [_mm512_setzero_si512(); 4];
-    let mut clamped = codes;
+    let mut placed = [_mm512_setzero_si512(); 4];
     for i in 0..4 {
-        let y = _mm512_range_ps::<ABS_MIN>(x[i], constants.clamp);
+        let y = if BOUNDED {
+            x[i]
+        } else {
+            _mm512_range_ps::<ABS_MIN>(x[i], constants.clamp)
+        };
         let power = _mm512_range_ps::<ABS_MAX>(y, constants.min_normal);
         let power = _mm512_and_si512(_mm512_castps_si512(power), exponent);
-        let m = _mm512_add_epi32(power, constants.magic);
+        let m = _mm512_add_epi32(power, constants.to_m);
         let sum = rounded(i, y, power, _mm512_castsi512_ps(m));
-        codes[i] = _mm512_add_epi32(
-            _mm512_castps_si512(sum),
-            _mm512_srlv_epi32(m, constants.discarded),
-        );
-        clamped[i] = _mm512_castps_si512(y);
+        let sum = _mm512_castps_si512(sum);
+        placed[i] = _mm512_dpwssd_epi32(constants.bias, sum, constants.place);
     }
-    // Byte i of a dword becomes magnitude << 1 | sign of vector i.
-    let a = _mm512_shldi_epi32::<1>(codes[0], clamped[0]);
-    let b = _mm512_shldi_epi32::<9>(codes[1], clamped[1]);
-    let c = _mm512_shldi_epi32::<17>(codes[2], clamped[2]);
-    let d = _mm512_shldi_epi32::<25>(codes[3], clamped[3]);
-    let low = select(_mm512_set1_epi32(0xFF), a, b);
-    let high = select(_mm512_set1_epi32(0xFF_FFFF), c, d);
-    let bytes = select(_mm512_set1_epi32(0xFFFF), low, high);
-    let bytes = _mm512_permutexvar_epi8(constants.order, bytes);
-    let kept = _mm512_cmpneq_epi8_mask(bytes, constants.no_zero);
-    _mm512_maskz_gf2p8affine_epi64_epi8::<0>(kept, bytes, constants.matrix)
+    let low = _mm512_permutex2var_epi8(placed[0], constants.order, placed[1]);
+    let high = _mm512_permutex2var_epi8(placed[2], constants.order, placed[3]);
+    let magnitudes = _mm512_shuffle_i64x2::<0b01_00_01_00>(low, high);
+    let signs = _mm512_shuffle_i64x2::<0b11_10_11_10>(low, high);
+    // magnitude | sign & signs
+    let codes = _mm512_ternarylogic_epi32::<0b1111_1000>(magnitudes, signs, constants.sign);
+    let kept = _mm512_cmpneq_epi8_mask(codes, constants.no_zero);
+    let codes = _mm512_maskz_mov_epi8(kept, codes);
+    let zeros = if BOUNDED {
+        _mm512_testn_epi8_mask(magnitudes, magnitudes)
+    } else {
+        0
+    };
+    (codes, zeros)
 }
 
 /// The bits of `a` where `mask` has ones, else those of `b`.
@@ -361,7 +504,7 @@ fn widen_bf16(bits: __m256i) -> __m512 {
     _mm512_castsi512_ps(_mm512_slli_epi32::<16>(_mm512_cvtepu16_epi32(bits)))
 }
 
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,gfni,f16c")]
+#[target_feature(enable = "avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vnni,popcnt")]
 fn decode_fast<T: Float>(decoding: &Decoding, scale: f32, codes: &[u8], target: &mut [T]) -> bool {
     if matches!(T::TYPE, FloatType::F64) || !decoding.keeps_nan(scale) {
         return false;
@@ -377,10 +520,10 @@ fn decode_fast<T: Float>(decoding: &Decoding, scale: f32, codes: &[u8], target: 
     true
 }
 
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,gfni,f16c")]
+#[target_feature(enable = "avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vnni,popcnt")]
 fn decode_groups<T: Float>(
     decoding: &Decoding,
-    scales: &[f32],
+    scales: &[u8],
     codes: &[u8],
     target: &mut [T],
 ) -> bool {
@@ -388,7 +531,10 @@ fn decode_groups<T: Float>(
         return false;
     }
     let tables = Tables::new(decoding);
-    let scale = |group: usize| _mm512_set1_ps(scales.get(group).copied().unwrap_or(1.0));
+    let scale = |group: usize| {
+        let code = scales.get(group).copied().unwrap_or_default();
+        _mm512_set1_ps(f32::from_bits(dequantize_scale(code)))
+    };
     let by = |block: usize| [scale(2 * block), scale(2 * block + 1)];
     if decoding.is_symmetric {
         decode::<T, true, true>(&tables, by, codes, target);
@@ -457,7 +603,7 @@ impl Tables {
 
 /// The loop over blocks; the last one goes through a padded copy.
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,gfni,f16c")]
+#[target_feature(enable = "avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vnni,popcnt")]
 fn decode<T: Float, const SYMMETRIC: bool, const SCALED: bool>(
     tables: &Tables,
     by: impl Fn(usize) -> [__m512; 2],
@@ -495,7 +641,7 @@ fn decode<T: Float, const SYMMETRIC: bool, const SCALED: bool>(
 /// # Safety
 /// 64 elements can be written at `target`.
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,gfni,f16c")]
+#[target_feature(enable = "avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vnni,popcnt")]
 unsafe fn decode_block<T: Float, const SYMMETRIC: bool, const SCALED: bool>(
     tables: &Tables,
     by: [__m512; 2],
@@ -620,8 +766,8 @@ fn philox_group(philox: &Philox, first: u64) -> [u16; GROUP] {
 
 /// Stochastic rounding A. A random fraction of an ulp is added and the sum truncated: by two
 /// additions that round toward zero, of which the first may lose only what the second would lose.
-/// The fraction comes as a number from 1 to 2 ulp, whose one ulp too many `m` takes away.
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,gfni,f16c")]
+/// The fraction comes as a number from 1 to 2 ulp, whose one ulp too many the bias takes away.
+#[target_feature(enable = "avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vnni,popcnt")]
 fn encode_random<S: Float>(
     params: &Params,
     factor: Factor,
@@ -636,13 +782,12 @@ fn encode_random<S: Float>(
         return false;
     }
     let mut constants = Constants::new(params, plain);
-    let low = params.magic & 0xFF;
-    let magic = params.magic - low + (low.wrapping_sub(1) & 0xFF);
-    constants.magic = _mm512_set1_epi32(magic as i32);
+    constants.bias = _mm512_sub_epi32(constants.bias, _mm512_set1_epi32(1 << 8));
+    let mantissa_bits = F32_MANTISSA_BITS - params.discarded;
     let noise = Noise {
-        used: _mm512_set1_epi32((1 << plain.random_bits) - 1),
-        place: _mm512_set1_epi32(23 - plain.random_bits as i32),
-        ulp_below: _mm512_set1_epi32(((23 - params.discarded) << 23) as i32),
+        place: _mm512_set1_epi32((F32_MANTISSA_BITS - plain.random_bits) as i32),
+        used: _mm512_set1_epi32((1 << F32_MANTISSA_BITS) - 1),
+        ulp_below: _mm512_set1_epi32((mantissa_bits << F32_MANTISSA_BITS) as i32),
     };
     match factor {
         Factor::ONE => encode_noisy(&constants, &noise, source, random, codes, |x| x),
@@ -666,17 +811,17 @@ fn encode_random<S: Float>(
 
 /// How random bits become a fraction of an ulp.
 struct Noise {
-    /// The bits that are used.
-    used: __m512i,
-    /// Their distance from the top of the significand.
+    /// The distance of the bits from the top of the significand.
     place: __m512i,
+    /// The significand: what is used of bits moved there.
+    used: __m512i,
     /// An ulp is less than the power of two at or below a value by this, as bits.
     ulp_below: __m512i,
 }
 
 /// The loop over blocks of [`encode_random`]; false if it met a NaN.
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,gfni,f16c")]
+#[target_feature(enable = "avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vnni,popcnt")]
 fn encode_noisy<S: Float>(
     constants: &Constants,
     noise: &Noise,
@@ -689,30 +834,46 @@ fn encode_noisy<S: Float>(
     let blocks = source.chunks(BLOCK).zip(random.chunks(BLOCK));
     for ((from, random), to) in blocks.zip(codes.chunks_mut(BLOCK)) {
         let mut x = [_mm512_setzero_ps(); 4];
-        let mut noises = [_mm512_setzero_si512(); 4];
-        for i in 0..4 {
-            let left = from.len().saturating_sub(LANES * i).min(LANES);
-            // SAFETY: the `left` elements from there on are in the slices, which have the same
-            // length, and no others are read.
-            unsafe {
-                let place = LANES * i;
-                x[i] = factor(load_masked(from.as_ptr().wrapping_add(place), left));
-                let bits = load_bits(random.as_ptr().wrapping_add(place), left);
-                let bits = _mm512_and_si512(bits, noise.used);
-                noises[i] = _mm512_sllv_epi32(bits, noise.place);
+        let mut bits = [_mm512_setzero_si512(); 4];
+        if from.len() == BLOCK {
+            for i in 0..4 {
+                // SAFETY: four times 16 elements of a block of 64, and of as many half-words.
+                unsafe {
+                    x[i] = load(from.as_ptr().add(LANES * i));
+                    let half = _mm256_loadu_si256(random.as_ptr().add(LANES * i).cast());
+                    bits[i] = _mm512_cvtepu16_epi32(half);
+                }
+            }
+        } else {
+            for i in 0..4 {
+                let left = from.len().saturating_sub(LANES * i).min(LANES);
+                // SAFETY: the `left` elements from there on are in the slices, which have the same
+                // length, and no others are read.
+                unsafe {
+                    x[i] = load_masked(from.as_ptr().wrapping_add(LANES * i), left);
+                    bits[i] = load_bits(random.as_ptr().wrapping_add(LANES * i), left);
+                }
             }
         }
+        let x = x.map(&factor);
         if has_nan(x) {
             return false;
         }
-        let block = encode_block(constants, x, |i, y, power, m| {
+        let (block, _) = encode_block::<false>(constants, x, |i, y, power, m| {
             let ulp = _mm512_sub_epi32(power, noise.ulp_below);
-            let noise = _mm512_castsi512_ps(_mm512_or_si512(ulp, noises[i]));
+            let fraction = select(noise.used, _mm512_sllv_epi32(bits[i], noise.place), ulp);
+            let noise = _mm512_castsi512_ps(fraction);
             _mm512_add_round_ps::<TRUNCATE>(_mm512_add_round_ps::<TRUNCATE>(y, noise), m)
         });
         let mask = u64::MAX >> (BLOCK - from.len());
         // SAFETY: only the `from.len()` first bytes are written, the length of `to`.
-        unsafe { _mm512_mask_storeu_epi8(to.as_mut_ptr().cast(), mask, block) };
+        unsafe {
+            if from.len() == BLOCK {
+                _mm512_storeu_si512(to.as_mut_ptr().cast(), block);
+            } else {
+                _mm512_mask_storeu_epi8(to.as_mut_ptr().cast(), mask, block);
+            }
+        }
     }
     true
 }

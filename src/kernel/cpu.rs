@@ -14,9 +14,9 @@ use crate::error::Error;
 pub enum Kernel {
     /// Plain Rust, for any machine.
     Portable = 1,
-    /// x86-64 with AVX2, F16C and FMA (Haswell and Zen, and later).
+    /// x86-64 with AVX2, F16C, FMA and POPCNT (Haswell and Zen, and later).
     Avx2 = 2,
-    /// x86-64 with AVX-512 F, BW, DQ, VL, VBMI, VBMI2 and GFNI (Ice Lake and Zen 4, and later).
+    /// x86-64 with AVX-512 F, BW, DQ, VL, VBMI and VNNI (Ice Lake and Zen 4, and later).
     Avx512 = 3,
     /// AArch64 with Advanced SIMD: so far the portable code, which the compiler vectorises for it.
     Neon = 4,
@@ -138,12 +138,13 @@ mod x86 {
     /// Bits of CPUID leaf 1, ECX.
     const OSXSAVE: u32 = 1 << 27;
     const FMA: u32 = 1 << 12;
+    const POPCNT: u32 = 1 << 23;
     const F16C: u32 = 1 << 29;
     /// Bits of CPUID leaf 7, EBX.
     const AVX2: u32 = 1 << 5;
     const AVX512: u32 = 1 << 16 | 1 << 17 | 1 << 30 | 1 << 31; // F, DQ, BW, VL
     /// Bits of CPUID leaf 7, ECX.
-    const VBMI: u32 = 1 << 1 | 1 << 6 | 1 << 8; // VBMI, VBMI2, GFNI
+    const VBMI: u32 = 1 << 1 | 1 << 11; // VBMI, VNNI
 
     /// CPUID of a leaf, as `[ebx, ecx]`; zeros beyond the highest leaf.
     #[allow(unused_unsafe)] // safe to call since Rust 1.94
@@ -174,7 +175,7 @@ mod x86 {
 
     pub(super) fn has_avx2() -> bool {
         saved_state() & YMM == YMM
-            && cpuid(1)[1] & (F16C | FMA) == F16C | FMA
+            && cpuid(1)[1] & (F16C | FMA | POPCNT) == F16C | FMA | POPCNT
             && cpuid(7)[0] & AVX2 != 0
     }
 

@@ -4,16 +4,22 @@
 
 use super::isa::Isa;
 use super::params::Params;
-use super::{Factor, portable};
+use super::{Factor, portable, statistics};
 use crate::float::Float;
 use crate::policy::Rounding;
 use crate::random::Random;
 use crate::scalar::{self, Value};
 use crate::spec::{FloatType, Sign, Spec};
-use crate::stats::Stats;
+use crate::stats::{Extremes, Stats};
+
+/// Bytes of a line of the caches.
+pub(super) const LINE: usize = 64;
 
 /// Elements a chunk where it needs no buffers.
 const LARGE_CHUNK: usize = 2048;
+
+/// Elements a chunk of a stochastic cast: random bits of 2 KiB of stack.
+const RANDOM_CHUNK: usize = 1024;
 
 /// Elements a chunk: the three buffers of a chunk take 3 KiB of stack.
 const CHUNK: usize = 256;
@@ -66,9 +72,12 @@ fn encode_stochastic<I: Isa, S: Float>(
     source: &[S],
     codes: &mut [u8],
 ) {
-    let mut bits = [0; CHUNK];
+    let mut bits = [0; RANDOM_CHUNK];
     let mut first = 0;
-    for (source, codes) in source.chunks(CHUNK).zip(codes.chunks_mut(CHUNK)) {
+    for (source, codes) in source
+        .chunks(RANDOM_CHUNK)
+        .zip(codes.chunks_mut(RANDOM_CHUNK))
+    {
         let random = part(random, first, source.len());
         let bits = bits.get_mut(..source.len()).unwrap_or_default();
         match random {
@@ -100,6 +109,7 @@ fn part(random: Random<'_>, first: usize, len: usize) -> Random<'_> {
 pub(super) fn encode_with_stats<I: Isa, S: Float>(
     isa: I,
     params: &Params,
+    seen: Option<Extremes>,
     factor: Factor,
     random: Option<Random<'_>>,
     source: &[S],
@@ -115,17 +125,31 @@ pub(super) fn encode_with_stats<I: Isa, S: Float>(
             source,
             codes,
             |chunk, beyond| {
-                let of_chunk = isa.vectorize(|| portable::stats(params, &chunk, beyond));
+                let of_chunk = isa.vectorize(|| statistics::stats(params, &chunk, beyond));
                 stats = stats.merge(of_chunk);
             },
         );
         return stats;
     }
-    for (source, codes) in source
+    // What is stored past the caches begins at a whole line of them.
+    let head = if params.stream {
+        codes.as_ptr().align_offset(LINE).min(codes.len())
+    } else {
+        0
+    };
+    let (source, codes) = (
+        source.split_at_checked(head),
+        codes.split_at_mut_checked(head),
+    );
+    let (Some((first, source)), Some((first_codes, codes))) = (source, codes) else {
+        return stats;
+    };
+    let chunks = source
         .chunks(LARGE_CHUNK)
-        .zip(codes.chunks_mut(LARGE_CHUNK))
-    {
-        stats = stats.merge(encode_large_chunk(isa, params, factor, source, codes));
+        .zip(codes.chunks_mut(LARGE_CHUNK));
+    for (source, codes) in core::iter::once((first, first_codes)).chain(chunks) {
+        let of_chunk = encode_large_chunk(isa, params, seen, factor, source, codes);
+        stats = stats.merge(of_chunk);
     }
     stats
 }
@@ -136,26 +160,27 @@ pub(super) fn encode_with_stats<I: Isa, S: Float>(
 fn encode_large_chunk<I: Isa, S: Float>(
     isa: I,
     params: &Params,
+    seen: Option<Extremes>,
     factor: Factor,
     source: &[S],
     codes: &mut [u8],
 ) -> Stats {
-    let (amax, min_nonzero) = isa.vectorize(|| portable::range(source));
-    let largest = portable::product(factor, amax.to_bits());
-    // There is no NaN, which is all that would be slow.
-    let slow = |_: &[S], _: &mut [u8]| debug_assert!(false, "a NaN below the amax");
-    if !amax.is_finite()
-        || largest >= params.beyond
-        || !isa.encode_fast(params, factor, source, codes, slow)
-    {
+    let Extremes { amax, min_nonzero } = seen.unwrap_or_else(|| isa.extremes(source));
+    let is_bounded = amax.is_finite() && portable::product(factor, amax.to_bits()) < params.beyond;
+    let zero_codes = if is_bounded {
+        isa.encode_bounded(params, factor, source, codes)
+    } else {
+        None
+    };
+    let Some(zero_codes) = zero_codes else {
         let mut stats = Stats::EMPTY;
         encode_chunks(isa, params, factor, None, source, codes, |chunk, beyond| {
-            let of_chunk = isa.vectorize(|| portable::stats(params, &chunk, beyond));
+            let of_chunk = isa.vectorize(|| statistics::stats(params, &chunk, beyond));
             stats = stats.merge(of_chunk);
         });
         return stats;
-    }
-    let (zero, underflowed) = zeros(isa, params, source, codes);
+    };
+    let (zero, underflowed) = zeros(isa, zero_codes, source);
     Stats {
         count: source.len() as u64,
         zero,
@@ -166,20 +191,12 @@ fn encode_large_chunk<I: Isa, S: Float>(
     }
 }
 
-/// How many elements are zero, and how many became so, where none is infinite or NaN and the cast is
-/// a plain one.
-pub(super) fn zeros<I: Isa, S: Float>(
-    isa: I,
-    params: &Params,
-    source: &[S],
-    codes: &[u8],
-) -> (u64, u64) {
-    let sign = params.flip & params.signed_zero;
-    let stored = isa.vectorize(|| portable::count_zero_codes(sign as u8, codes));
+/// How many elements are zero, and how many became so, of so many that were stored as zero.
+pub(super) fn zeros<I: Isa, S: Float>(isa: I, stored: u64, source: &[S]) -> (u64, u64) {
     if stored == 0 {
         return (0, 0);
     }
-    let zero = isa.vectorize(|| portable::count_zeros(source));
+    let zero = isa.vectorize(|| statistics::count_zeros(source));
     (zero, stored - zero)
 }
 

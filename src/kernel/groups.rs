@@ -5,7 +5,8 @@ use super::decode::{Decoding, decode_scaled};
 use super::encode::zeros;
 use super::isa::Isa;
 use super::params::{F32_MANTISSA_BITS, Params};
-use super::portable::{self, INFINITY};
+use super::portable::INFINITY;
+use super::statistics;
 use crate::float::Float;
 use crate::stats::{Amax, Stats};
 
@@ -51,9 +52,12 @@ fn quantize_scale(code: u8) -> u32 {
     (field << F32_MANTISSA_BITS).max(SUBNORMAL)
 }
 
-/// The bits of `2^(code - 127)`: what a decoded element is multiplied by; infinite for NaN.
+/// The code of an E8M0 scale that is NaN.
+const NAN_SCALE: u8 = u8::MAX;
+
+/// The bits of `2^(code - 127)`: what a decoded element is multiplied by. Not for NaN.
 #[inline(always)]
-fn dequantize_scale(code: u8) -> u32 {
+pub(super) fn dequantize_scale(code: u8) -> u32 {
     const SUBNORMAL: u32 = 1 << (F32_MANTISSA_BITS - 1);
     ((code as u32) << F32_MANTISSA_BITS).max(SUBNORMAL)
 }
@@ -68,33 +72,31 @@ pub(super) fn encode<I: Isa, S: Float>(
     scales: &mut [u8],
 ) -> Option<Stats> {
     let mut amaxes = [0u32; GROUPS];
-    let mut factors = [0f32; GROUPS];
+    let mut factors = [1f32; GROUPS];
     let amaxes = amaxes.get_mut(..scales.len())?;
-    let factors = factors.get_mut(..scales.len())?;
-    let min_nonzero = isa.vectorize(|| portable::group_ranges(source, amaxes));
+    let min_nonzero = isa.group_extremes(source, amaxes);
     let amax = amaxes.iter().fold(0, |most: u32, &amax| most.max(amax));
     if amax >= INFINITY {
         return None;
     }
     let largest = isa.vectorize(|| {
         let mut largest = 0;
-        for ((&amax, factor), scale) in amaxes.iter().zip(&mut *factors).zip(&mut *scales) {
+        for ((&amax, factor), scale) in amaxes.iter().zip(&mut factors).zip(&mut *scales) {
             *scale = rule.code(amax);
             *factor = f32::from_bits(quantize_scale(*scale));
             largest = largest.max((f32::from_bits(amax) * *factor).to_bits());
         }
         largest
     });
-    if !isa.encode_groups(params, factors, source, codes) {
-        return None;
-    }
+    let bounded = largest < params.beyond;
+    let zero_codes = isa.encode_groups(params, &factors, bounded, source, codes)?;
     let mut saturated = 0;
-    if largest >= params.beyond {
-        for (source, &factor) in source.chunks(GROUP).zip(&*factors) {
-            saturated += isa.vectorize(|| portable::count_beyond(params.beyond, factor, source));
+    if !bounded {
+        for (source, factor) in source.chunks(GROUP).zip(factors) {
+            saturated += isa.vectorize(|| statistics::count_beyond(params.beyond, factor, source));
         }
     }
-    let (zero, underflowed) = zeros(isa, params, source, codes);
+    let (zero, underflowed) = zeros(isa, zero_codes, source);
     Some(Stats {
         count: source.len() as u64,
         zero,
@@ -114,19 +116,22 @@ pub(super) fn decode<I: Isa, T: Float>(
     codes: &[u8],
     target: &mut [T],
 ) {
-    const CHUNK: usize = GROUP * GROUPS;
-    let chunks = codes.chunks(CHUNK).zip(target.chunks_mut(CHUNK));
-    for ((codes, target), scales) in chunks.zip(scales.chunks(GROUPS)) {
-        let mut factors = [0f32; GROUPS];
-        let mut largest = 0;
-        for (factor, &scale) in factors.iter_mut().zip(scales) {
-            *factor = f32::from_bits(dequantize_scale(scale));
-            largest = largest.max(scale);
-        }
-        if largest == u8::MAX || !isa.decode_groups(decoding, &factors, codes, target) {
+    /// Groups that share the fate of one whose scale is NaN.
+    const CHUNK: usize = 256;
+    let chunks = codes
+        .chunks(CHUNK * GROUP)
+        .zip(target.chunks_mut(CHUNK * GROUP));
+    for ((codes, target), scales) in chunks.zip(scales.chunks(CHUNK)) {
+        let largest = scales
+            .iter()
+            .fold(0, |largest: u8, &scale| largest.max(scale));
+        if largest == NAN_SCALE || !isa.decode_groups(decoding, scales, codes, target) {
             let groups = codes.chunks(GROUP).zip(target.chunks_mut(GROUP));
-            for (((codes, target), &scale), factor) in groups.zip(scales).zip(factors) {
-                let by = if scale == u8::MAX { f32::NAN } else { factor };
+            for ((codes, target), &scale) in groups.zip(scales) {
+                let by = match scale {
+                    NAN_SCALE => f32::NAN,
+                    _ => f32::from_bits(dequantize_scale(scale)),
+                };
                 decode_scaled(isa, decoding, by, codes, target);
             }
         }

@@ -3,12 +3,13 @@
 
 use super::Factor;
 use super::decode::Decoding;
-use super::groups::GROUP;
+use super::groups::{GROUP, GROUPS};
 use super::params::Params;
 use super::portable;
+use super::statistics;
 use crate::float::Float;
 use crate::random::Philox;
-use crate::stats::Amax;
+use crate::stats::{Amax, Extremes};
 
 /// One level of instructions. A value of it proves that the machine has them.
 ///
@@ -50,6 +51,21 @@ pub(super) trait Isa: Copy {
         self.vectorize(|| portable::encode_fast(params, factor, source, codes, slow))
     }
 
+    /// [`Isa::encode_fast`] for a source none of which is NaN or, multiplied, rounds beyond the largest
+    /// value. Returns how many codes are zero, or `None`, having done nothing, where there is no loop.
+    #[inline]
+    fn encode_bounded<S: Float>(
+        self,
+        params: &Params,
+        factor: Factor,
+        source: &[S],
+        codes: &mut [u8],
+    ) -> Option<u64> {
+        let slow = |_: &[S], _: &mut [u8]| debug_assert!(false, "a NaN where there is none");
+        self.encode_fast(params, factor, source, codes, slow)
+            .then(|| self.count_zero_codes(params, codes))
+    }
+
     /// Encodes a slice with the low bits of a half-word an element, if there is a loop for this
     /// combination and no element is NaN; else returns false, and what is in `codes` is void.
     #[inline]
@@ -65,26 +81,28 @@ pub(super) trait Isa: Copy {
     }
 
     /// Encodes whole groups of [`GROUP`] elements, none of which is NaN, each with its factor, a
-    /// power of two, by a plain cast to nearest-even; returns false, having done nothing, where it
-    /// is another cast.
+    /// power of two, by a plain cast to nearest-even; `bounded` where none rounds beyond the largest
+    /// value. Returns how many codes are zero, or `None`, having done nothing, where it is another
+    /// cast.
     #[inline]
     fn encode_groups<S: Float>(
         self,
         params: &Params,
-        factors: &[f32],
+        factors: &[f32; GROUPS],
+        _bounded: bool,
         source: &[S],
         codes: &mut [u8],
-    ) -> bool {
+    ) -> Option<u64> {
         let groups = source
             .chunks_exact(GROUP)
             .zip(codes.chunks_exact_mut(GROUP));
         for ((source, codes), &factor) in groups.zip(factors) {
             let slow = |_: &[S], _: &mut [u8]| {};
             if !self.encode_fast(params, Factor::Multiply(factor), source, codes, slow) {
-                return false;
+                return None;
             }
         }
-        true
+        Some(self.count_zero_codes(params, codes))
     }
 
     /// Decodes, see [`portable::decode`].
@@ -118,14 +136,14 @@ pub(super) trait Isa: Copy {
         false
     }
 
-    /// Decodes groups of [`GROUP`] elements, the last one perhaps smaller, each with its scale,
-    /// which is finite and not zero, if there is a loop for this combination; else returns false,
-    /// having done nothing.
+    /// Decodes groups of [`GROUP`] elements, the last one perhaps smaller, each with its E8M0 scale,
+    /// which is not NaN, if there is a loop for this combination; else returns false, having done
+    /// nothing.
     #[inline]
     fn decode_groups<T: Float>(
         self,
         _decoding: &Decoding,
-        _scales: &[f32],
+        _scales: &[u8],
         _codes: &[u8],
         _target: &mut [T],
     ) -> bool {
@@ -135,8 +153,32 @@ pub(super) trait Isa: Copy {
     /// The largest absolute value.
     #[inline]
     fn amax<S: Float>(self, source: &[S]) -> Amax {
-        self.vectorize(|| portable::amax(source))
+        self.vectorize(|| statistics::amax(source))
     }
+
+    /// The extremes of the absolute values.
+    #[inline]
+    fn extremes<S: Float>(self, source: &[S]) -> Extremes {
+        self.vectorize(|| statistics::extremes(source))
+    }
+
+    /// The bits of the amax of each group, and those of the smallest absolute value above zero; see
+    /// [`statistics::group_extremes`].
+    #[inline]
+    fn group_extremes<S: Float>(self, source: &[S], amaxes: &mut [u32]) -> u32 {
+        self.vectorize(|| statistics::group_extremes(source, amaxes))
+    }
+
+    /// How many codes are zero, of either sign.
+    #[inline]
+    fn count_zero_codes(self, params: &Params, codes: &[u8]) -> u64 {
+        let sign = params.flip & params.signed_zero;
+        self.vectorize(|| statistics::count_zero_codes(sign as u8, codes))
+    }
+
+    /// Orders stores past the caches before all later ones.
+    #[inline]
+    fn settle(self) {}
 
     /// The random bits of the elements from number `offset` of the stream on.
     #[inline]

@@ -19,6 +19,7 @@ mod groups;
 mod isa;
 mod params;
 mod portable;
+mod statistics;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -28,13 +29,13 @@ use decode::Decoding;
 pub(crate) use environment::with_default_environment;
 pub(crate) use groups::{GROUP, GROUPS, GroupRule};
 use isa::Isa;
-use params::Params;
+pub(crate) use params::Params;
 
 use crate::float::{FitsF32, Float};
 use crate::policy::Cast;
 use crate::random::Random;
 use crate::spec::Format;
-use crate::stats::{Amax, Stats};
+use crate::stats::{Amax, Extremes, Stats};
 
 /// What is done to an element before it is cast.
 ///
@@ -57,15 +58,15 @@ impl Factor {
 
 /// Calls a generic function with the proof of the kernel that runs as its first argument.
 macro_rules! dispatch {
-    ($function:path, $($argument:expr),*) => {
+    ($function:path $(, $argument:expr)* $(,)?) => {
         match Kernel::current() {
             // SAFETY: a kernel becomes current only if it is available.
             #[cfg(target_arch = "x86_64")]
-            Kernel::Avx512 => $function(unsafe { avx512::Avx512::new_unchecked() }, $($argument),*),
+            Kernel::Avx512 => $function(unsafe { avx512::Avx512::new_unchecked() } $(, $argument)*),
             // SAFETY: the same.
             #[cfg(target_arch = "x86_64")]
-            Kernel::Avx2 => $function(unsafe { avx2::Avx2::new_unchecked() }, $($argument),*),
-            _ => $function(portable::Portable, $($argument),*),
+            Kernel::Avx2 => $function(unsafe { avx2::Avx2::new_unchecked() } $(, $argument)*),
+            _ => $function(portable::Portable $(, $argument)*),
         }
     };
 }
@@ -79,10 +80,11 @@ pub(crate) fn encode<S: Float>(
     source: &[S],
     codes: &mut [u8],
 ) {
-    let params = Params::new(format, cast);
+    let params = Params::new(format, cast).for_codes(codes.len());
     with_default_environment(|| {
         dispatch!(encode::encode, &params, Factor::ONE, random, source, codes);
     });
+    settle(&params);
 }
 
 /// `target[i] = decode(codes[i])`, rounded once where the type cannot hold the value. The slices
@@ -95,30 +97,29 @@ pub(crate) fn decode<T: Float>(format: Format, codes: &[u8], target: &mut [T]) {
 /// `codes[i] = cast(factor(source[i]))`; otherwise as [`encode`], but for callers that have set the
 /// floating-point environment ([`with_default_environment`]).
 pub(crate) fn encode_scaled<S: FitsF32>(
-    format: Format,
-    cast: Cast,
+    params: &Params,
     factor: Factor,
     random: Option<Random<'_>>,
     source: &[S],
     codes: &mut [u8],
 ) {
-    let params = Params::new(format, cast);
-    dispatch!(encode::encode, &params, factor, random, source, codes);
+    dispatch!(encode::encode, params, factor, random, source, codes);
 }
 
-/// [`encode_scaled`], and what the pass saw.
+/// [`encode_scaled`], and what the pass saw. `seen` is what is known of the source already: extremes of
+/// it, or of more than it.
 pub(crate) fn encode_with_stats<S: FitsF32>(
-    format: Format,
-    cast: Cast,
+    params: &Params,
+    seen: Option<Extremes>,
     factor: Factor,
     random: Option<Random<'_>>,
     source: &[S],
     codes: &mut [u8],
 ) -> Stats {
-    let params = Params::new(format, cast);
     dispatch!(
         encode::encode_with_stats,
-        &params,
+        params,
+        seen,
         factor,
         random,
         source,
@@ -143,15 +144,13 @@ pub(crate) fn decode_scaled<T: FitsF32>(
 /// codes. `None`, and what was written is void, where a group holds an infinity or a NaN, or the
 /// cast is not one for this. The caller has set the floating-point environment.
 pub(crate) fn encode_groups<S: FitsF32>(
-    format: Format,
-    cast: Cast,
+    params: &Params,
     rule: GroupRule,
     source: &[S],
     codes: &mut [u8],
     scales: &mut [u8],
 ) -> Option<Stats> {
-    let params = Params::new(format, cast);
-    dispatch!(groups::encode, &params, rule, source, codes, scales)
+    dispatch!(groups::encode, params, rule, source, codes, scales)
 }
 
 /// [`decode_scaled`] with an E8M0 scale for each group of [`GROUP`] elements, the last one perhaps
@@ -164,6 +163,19 @@ pub(crate) fn decode_groups<T: FitsF32>(
 ) {
     let decoding = Decoding::new(format);
     dispatch!(groups::decode, &decoding, scales, codes, target);
+}
+
+/// The extremes of the absolute values.
+pub(crate) fn extremes<S: Float>(source: &[S]) -> Extremes {
+    dispatch!(Isa::extremes, source)
+}
+
+/// Ends work with [`Params::for_codes`]: what was stored past the caches comes before whatever this
+/// thread stores next, as all other stores do.
+pub(crate) fn settle(params: &Params) {
+    if params.stream {
+        dispatch!(Isa::settle);
+    }
 }
 
 /// The largest absolute value.

@@ -21,50 +21,56 @@ pub(super) const F32_MANTISSA_BITS: u32 = 23;
 /// Exponent bias of `f32`.
 pub(super) const F32_BIAS: i32 = 127;
 
+/// Codes (bytes) from which on they are stored past the caches: more than the share of a last-level
+/// cache that a core can hope for, so that nobody finds them there anyway.
+const STREAM_FROM: usize = 8 << 20;
+
 /// The constants of one encoding. Codes of special values come from the scalar reference, so that
 /// no rule is written twice. Where there are two, the second is for a negative input.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Params {
+pub(crate) struct Params {
     /// The row.
-    pub spec: &'static Spec,
+    pub(super) spec: &'static Spec,
     /// Rounding, saturation, NaN handling.
-    pub cast: Cast,
+    pub(super) cast: Cast,
     /// Bits of an `f32` significand below one ulp of a normal value.
-    pub discarded: u32,
+    pub(super) discarded: u32,
     /// The bits of the smallest normal value: below it the ulp stays the same.
-    pub min_normal: u32,
+    pub(super) min_normal: u32,
     /// The bits of the value that would follow the largest: overflow rounds to it.
-    pub following: u32,
+    pub(super) following: u32,
     /// What is added to the bits of the power of two at or below `|x|` to make `m`.
-    pub magic: u32,
+    pub(super) magic: u32,
     /// The largest finite magnitude.
-    pub max: u32,
+    pub(super) max: u32,
     /// The largest magnitude a value of that sign may round to.
-    pub limit: [u32; 2],
+    pub(super) limit: [u32; 2],
     /// The bit of an input that is its sign; 0 where the format drops it.
-    pub source_sign: u32,
+    pub(super) source_sign: u32,
     /// A negative code is `(magnitude ^ flip) - borrow`, cut to `code_mask`.
-    pub flip: u32,
+    pub(super) flip: u32,
     /// See `flip`: all ones for two's complement, else 0.
-    pub borrow: u32,
+    pub(super) borrow: u32,
     /// The bits that a code uses.
-    pub code_mask: u32,
+    pub(super) code_mask: u32,
     /// All ones where zero has a sign, else 0.
-    pub signed_zero: u32,
+    pub(super) signed_zero: u32,
     /// The code of a finite value beyond `limit`.
-    pub overflow: [u32; 2],
+    pub(super) overflow: [u32; 2],
     /// The code of an infinity.
-    pub infinite: [u32; 2],
+    pub(super) infinite: [u32; 2],
     /// The code of NaN.
-    pub nan: [u32; 2],
+    pub(super) nan: [u32; 2],
     /// The bits of the smallest value that nearest-even takes beyond the largest.
-    pub beyond: u32,
+    pub(super) beyond: u32,
     /// For the fastest loops, where the cast allows them.
-    pub plain: Option<Plain>,
+    pub(super) plain: Option<Plain>,
+    /// Whether codes go past the caches: see [`Params::for_codes`].
+    pub(super) stream: bool,
 }
 
 impl Params {
-    pub(super) const fn new(format: Format, cast: Cast) -> Params {
+    pub(crate) const fn new(format: Format, cast: Cast) -> Params {
         let spec = format.spec();
         let max = spec.max_magnitude() as u32;
         let (flip, borrow) = match spec.sign {
@@ -111,9 +117,18 @@ impl Params {
             // The tie belongs to the even magnitude.
             beyond: following - half_step + 1 - (max & 1),
             plain: None,
+            stream: false,
         };
         params.plain = Plain::new(&params);
         params
+    }
+
+    /// The same for work that writes so many codes. Many are stored past the caches, where the kernel
+    /// can: a store into a cache first reads the line that it is about to overwrite.
+    /// [`super::settle`] must follow.
+    pub(crate) const fn for_codes(mut self, codes: usize) -> Params {
+        self.stream = codes >= STREAM_FROM;
+        self
     }
 }
 

@@ -11,15 +11,12 @@
 //! up to a third longer.
 
 use super::Factor;
-use super::encode::Encoded;
-use super::groups::GROUP;
 use super::isa::Isa;
 use super::params::{F32_MANTISSA_BITS, Params};
 use super::table::Table;
 use crate::float::Float;
 use crate::policy::Rounding;
 use crate::spec::FloatType;
-use crate::stats::{Amax, Stats};
 
 /// The level of instructions that the crate is compiled for.
 #[derive(Clone, Copy)]
@@ -66,7 +63,7 @@ pub(super) fn load<S: Float>(source: &[S], bits: &mut [u32]) {
 
 /// One element of [`load`].
 #[inline(always)]
-fn f32_bits<S: Float>(x: S) -> u32 {
+pub(super) fn f32_bits<S: Float>(x: S) -> u32 {
     let bits = x.to_wide_bits();
     match S::TYPE {
         FloatType::F32 => bits as u32,
@@ -406,164 +403,6 @@ fn finish(params: &Params, abs: u32, negative: u32, magnitude: u32) -> u8 {
     let code = select(magnitude > of(params.limit), of(params.overflow), code);
     let code = select(abs == INFINITY, of(params.infinite), code);
     select(abs > INFINITY, of(params.nan), code) as u8
-}
-
-/// What one chunk adds to the statistics. `beyond` is what [`encode`] returned for it.
-#[inline(always)]
-pub(super) fn stats<S: Float>(params: &Params, chunk: &Encoded<'_, S>, beyond: u64) -> Stats {
-    let sign_of_zero = (params.flip & params.signed_zero) as u8;
-    let has_zero = params.spec.zero as u32;
-    let (mut zero, mut underflowed, mut nan, mut infinite, mut kept) = (0, 0, 0, 0, 0);
-    for ((&source, &scaled), &code) in chunk.loaded.iter().zip(chunk.scaled).zip(chunk.codes) {
-        let abs = source & ABS;
-        let is_zero = (abs == 0) as u32;
-        let is_nan = (abs > INFINITY) as u32;
-        let is_infinite = (abs == INFINITY) as u32;
-        let stored_zero = (code & !sign_of_zero == 0) as u32 & has_zero;
-        zero += is_zero;
-        nan += is_nan;
-        infinite += is_infinite;
-        underflowed += stored_zero & ((is_zero | is_nan) ^ 1);
-        kept += is_infinite & (scaled & ABS <= INFINITY) as u32;
-    }
-    let (amax, min_nonzero) = range(chunk.source);
-    Stats {
-        count: chunk.source.len() as u64,
-        zero: zero as u64,
-        saturated: beyond - kept as u64,
-        underflowed: underflowed as u64,
-        nan: nan as u64,
-        infinite: infinite as u64,
-        amax,
-        min_nonzero,
-    }
-}
-
-/// The largest absolute value. The maximum is taken over the bits of the source's own type, which
-/// are ordered as the values are, and NaN above them; rounding binary64 to `f32` keeps the order.
-#[inline(always)]
-pub(super) fn amax<S: Float>(source: &[S]) -> Amax {
-    let most = match S::TYPE.size() {
-        2 => source
-            .iter()
-            .fold(0, |most: u16, &x| most.max(abs_bits(x) as u16)) as u64,
-        4 => source
-            .iter()
-            .fold(0, |most: u32, &x| most.max(abs_bits(x) as u32)) as u64,
-        _ => source.iter().fold(0, |most: u64, &x| most.max(abs_bits(x))),
-    };
-    Amax::of(from_abs::<S>(most))
-}
-
-/// [`amax`], and the bits of the smallest absolute value above zero as `f32` (infinity where there
-/// is none; what is above zero stays so).
-#[inline(always)]
-pub(super) fn range<S: Float>(source: &[S]) -> (Amax, u32) {
-    let (most, least) = extremes(source);
-    (Amax::of(from_abs::<S>(most)), min_nonzero::<S>(least))
-}
-
-/// The largest of the bits of `|x|`, and the smallest of them less 1: zero wraps around to the top
-/// of the order.
-#[inline(always)]
-fn extremes<S: Float>(source: &[S]) -> (u64, u64) {
-    let (mut most16, mut least16) = (0u16, u16::MAX);
-    let (mut most32, mut least32) = (0u32, u32::MAX);
-    let (mut most64, mut least64) = (0u64, u64::MAX);
-    for &x in source {
-        let abs = abs_bits(x);
-        match S::TYPE.size() {
-            2 => {
-                most16 = most16.max(abs as u16);
-                least16 = least16.min((abs as u16).wrapping_sub(1));
-            }
-            4 => {
-                most32 = most32.max(abs as u32);
-                least32 = least32.min((abs as u32).wrapping_sub(1));
-            }
-            _ => {
-                most64 = most64.max(abs);
-                least64 = least64.min(abs.wrapping_sub(1));
-            }
-        }
-    }
-    match S::TYPE.size() {
-        2 => (most16 as u64, least16 as u64),
-        4 => (most32 as u64, least32 as u64),
-        _ => (most64, least64),
-    }
-}
-
-/// From the second result of [`extremes`].
-#[inline(always)]
-fn min_nonzero<S: Float>(least: u64) -> u32 {
-    let infinity = S::TYPE.spec().infinity_magnitude().unwrap_or(u64::MAX);
-    let bits = least.min(infinity - 1) + 1;
-    from_abs::<S>(bits).to_bits().max(1)
-}
-
-/// The bits of the amax of each group as `f32`, above infinity where there is a NaN, and the smallest
-/// absolute value above zero of all, as [`range`] has it.
-#[inline(always)]
-pub(super) fn group_ranges<S: Float>(source: &[S], amaxes: &mut [u32]) -> u32 {
-    let mut least = u64::MAX;
-    for (group, amax) in source.chunks_exact(GROUP).zip(amaxes) {
-        let (most, least_here) = extremes(group);
-        *amax = from_abs::<S>(most).to_bits();
-        least = least.min(least_here);
-    }
-    min_nonzero::<S>(least)
-}
-
-/// How many elements, multiplied, have at least these bits.
-#[inline(always)]
-pub(super) fn count_beyond<S: Float>(beyond: u32, factor: f32, source: &[S]) -> u64 {
-    let count = source.iter().fold(0u32, |count, &x| {
-        count + ((f32::from_bits(f32_bits(x) & ABS) * factor).to_bits() >= beyond) as u32
-    });
-    count as u64
-}
-
-/// How many codes are zero, of either sign where `sign` is its bit.
-#[inline(always)]
-pub(super) fn count_zero_codes(sign: u8, codes: &[u8]) -> u64 {
-    /// Counters of a byte each do not overflow within a chunk.
-    const LANES: usize = 64;
-    let mut total = 0;
-    for chunk in codes.chunks(LANES * u8::MAX as usize) {
-        let mut counts = [0u8; LANES];
-        let mut blocks = chunk.chunks_exact(LANES);
-        for block in &mut blocks {
-            for (count, &code) in counts.iter_mut().zip(block) {
-                *count += (code & !sign == 0) as u8;
-            }
-        }
-        for (count, &code) in counts.iter_mut().zip(blocks.remainder()) {
-            *count += (code & !sign == 0) as u8;
-        }
-        total += counts.iter().map(|&count| count as u64).sum::<u64>();
-    }
-    total
-}
-
-/// How many elements are zero.
-#[inline(always)]
-pub(super) fn count_zeros<S: Float>(source: &[S]) -> u64 {
-    let count = source
-        .iter()
-        .fold(0u32, |count, &x| count + (abs_bits(x) == 0) as u32);
-    count as u64
-}
-
-/// The bits of `|x|` in its own type.
-#[inline(always)]
-fn abs_bits<S: Float>(x: S) -> u64 {
-    x.to_wide_bits() & S::TYPE.spec().magnitude_mask()
-}
-
-#[inline(always)]
-fn from_abs<S: Float>(bits: u64) -> f32 {
-    S::from_wide_bits(bits).to_f32()
 }
 
 /// Decodes through a table, rounding to the target type once.

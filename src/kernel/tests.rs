@@ -125,17 +125,28 @@ fn compare<S: FitsF32 + core::fmt::Debug>(
     source: &[S],
 ) {
     let words = words(source.len());
-    let mut codes = vec![0; source.len()];
-    let random = Some(Random::Words(&words));
-    let stats = encode_with_stats(format, cast, factor, random, source, &mut codes);
-    let mut expected_stats = Stats::EMPTY;
-    for ((&x, &word), &code) in source.iter().zip(&words).zip(&codes) {
-        let (expected, one) = expected(format, cast, factor, x, word);
-        let what = || std::format!("{format:?} {cast:?} {factor:?} {x:?} word {word:#x}");
-        assert_eq!(code, expected, "{}", what());
-        expected_stats = expected_stats.merge(one);
+    let one = |(&x, &word)| expected(format, cast, factor, x, word);
+    let expected: Vec<(u8, Stats)> = source.iter().zip(&words).map(one).collect();
+    let expected_stats = expected.iter().map(|&(_, stats)| stats);
+    let expected_stats = expected_stats.fold(Stats::EMPTY, Stats::merge);
+    // Past the caches, too, from a place that is no multiple of their lines, and with what a pass
+    // before has seen.
+    for (seen, stream) in [(None, false), (Some(extremes(source)), true)] {
+        let params = Params {
+            stream,
+            ..Params::new(format, cast)
+        };
+        let random = Some(Random::Words(&words));
+        let mut codes = vec![0; source.len()];
+        let stats = encode_with_stats(&params, seen, factor, random, source, &mut codes);
+        settle(&params);
+        for (i, &code) in codes.iter().enumerate() {
+            let (x, word) = (source[i], words[i]);
+            let what = || std::format!("{format:?} {cast:?} {factor:?} {x:?} word {word:#x}");
+            assert_eq!(code, expected[i].0, "{}", what());
+        }
+        assert_eq!(stats, expected_stats, "{format:?} {cast:?} {factor:?}");
     }
-    assert_eq!(stats, expected_stats, "{format:?} {cast:?} {factor:?}");
 }
 
 #[test]

@@ -11,13 +11,13 @@ use super::rule::{self, TensorScale};
 use super::{Block, BlockScale, ExponentRule, Kind, Recipe, Scaling, Special};
 use crate::error::Error;
 use crate::float::FitsF32;
-use crate::kernel::{self, Factor, GroupRule};
+use crate::kernel::{self, Factor, GroupRule, Params};
 use crate::matrix::{Matrix, MatrixMut};
 use crate::random::{Philox, Random};
 use crate::scalar;
 use crate::slice;
 use crate::spec::Format;
-use crate::stats::{Amax, Stats};
+use crate::stats::{Amax, Extremes, Stats};
 
 /// Scales to read: one a block, row-major over the grid of blocks ([`super::Block::grid`]).
 #[derive(Clone, Copy, Debug)]
@@ -157,6 +157,8 @@ struct Cell {
     index: usize,
     rows: Range<usize>,
     cols: Range<usize>,
+    /// The extremes of its elements, once they were looked for.
+    seen: Option<Extremes>,
 }
 
 /// The first element that is an infinity or a NaN, in row-major order.
@@ -237,7 +239,7 @@ impl Recipe {
         &self,
         rule: GroupRule,
         source: Matrix<'_, S>,
-        mut codes: MatrixMut<'_, u8>,
+        codes: MatrixMut<'_, u8>,
         scales: &mut [u8],
     ) -> Result<Stats, Error> {
         let (rows, cols) = (source.rows(), source.cols());
@@ -245,6 +247,9 @@ impl Recipe {
             return Err(Error::Shape);
         }
         self.check_target(rows, cols, None, Some(&ScalesMut::E8M0(&mut *scales)))?;
+        let (source, mut codes) = self.joined(source, codes);
+        let (rows, cols) = (source.rows(), source.cols());
+        let params = Params::new(self.element, self.cast).for_codes(rows.saturating_mul(cols));
         let (down, across) = self.block.grid(rows, cols);
         let mut stats = Stats::EMPTY;
         kernel::with_default_environment(|| {
@@ -255,8 +260,7 @@ impl Recipe {
                     let (start, end) = (first * kernel::GROUP, whole * kernel::GROUP);
                     let places = row * across + first..row * across + whole;
                     let done = kernel::encode_groups(
-                        self.element,
-                        self.cast,
+                        &params,
                         rule,
                         source.segment(row, start, end),
                         codes.segment(row, start, end),
@@ -265,20 +269,23 @@ impl Recipe {
                     stats = stats.merge(done.unwrap_or(Stats::EMPTY));
                     let left = if done.is_some() { whole } else { first };
                     for col in left..last {
-                        let cell = Cell {
+                        let mut cell = Cell {
                             index: row * across + col,
                             rows: row..row + 1,
                             cols: part(col, kernel::GROUP, cols),
+                            seen: None,
                         };
-                        let amax = self.cell_amax(source, &cell);
+                        let amax = self.cell_amax(source, &mut cell);
                         let scale = self.scale_here(&TensorScale::ONE, amax);
                         ScalesMut::E8M0(&mut *scales).store(cell.index, &scale);
-                        let of_cell = self.encode_cell(None, source, &mut codes, &cell, &scale);
+                        let of_cell =
+                            self.encode_cell(&params, None, source, &mut codes, &cell, &scale);
                         stats = stats.merge(of_cell);
                     }
                 }
             }
         });
+        kernel::settle(&params);
         Ok(stats)
     }
 
@@ -302,9 +309,9 @@ impl Recipe {
     /// [`Error::Length`] where there is not one amax a block.
     pub fn amax<S: FitsF32>(&self, source: Matrix<'_, S>, amax: &mut [Amax]) -> Result<(), Error> {
         self.check_grid(source.rows(), source.cols(), amax.len())?;
-        self.each_block(source.rows(), source.cols(), |cell| {
+        self.each_block(source.rows(), source.cols(), |mut cell| {
             if let Some(place) = amax.get_mut(cell.index) {
-                *place = self.cell_amax(source, &cell);
+                *place = self.cell_amax(source, &mut cell);
             }
         });
         Ok(())
@@ -362,13 +369,15 @@ impl Recipe {
         &self,
         codes: Matrix<'_, u8>,
         scales: Scales<'_>,
-        mut target: MatrixMut<'_, T>,
+        target: MatrixMut<'_, T>,
     ) -> Result<(), Error> {
         let (rows, cols) = (codes.rows(), codes.cols());
         if !codes.is_like(&target) {
             return Err(Error::Shape);
         }
         self.check_stored(rows, cols, &scales)?;
+        let (codes, mut target) = self.joined(codes, target);
+        let (rows, cols) = (codes.rows(), codes.cols());
         kernel::with_default_environment(|| {
             if let (Some(_), Scales::E8M0(scales)) = (self.group_scaling(), scales) {
                 let (down, across) = self.block.grid(rows, cols);
@@ -427,7 +436,7 @@ impl Recipe {
         origin: Origin<'_>,
         random: Option<Philox>,
         source: Matrix<'_, S>,
-        mut codes: MatrixMut<'_, u8>,
+        codes: MatrixMut<'_, u8>,
         mut scales: Option<ScalesMut<'_>>,
     ) -> Result<Stats, Error> {
         let (rows, cols) = (source.rows(), source.cols());
@@ -435,15 +444,18 @@ impl Recipe {
             return Err(Error::Shape);
         }
         self.check_target(rows, cols, random, scales.as_ref())?;
+        let (source, mut codes) = self.joined(source, codes);
+        let (rows, cols) = (source.rows(), source.cols());
+        let params = Params::new(self.element, self.cast).for_codes(rows.saturating_mul(cols));
         let mut stats = Stats::EMPTY;
         kernel::with_default_environment(|| {
             let tensor = self.tensor_scale(self.whole_amax(origin, source));
             if let Some(scales) = &mut scales {
                 scales.store_tensor(&tensor);
             }
-            self.each_block(rows, cols, |cell| {
+            self.each_block(rows, cols, |mut cell| {
                 let scale = match origin {
-                    Origin::Search => self.scale_here(&tensor, self.cell_amax(source, &cell)),
+                    Origin::Search => self.scale_here(&tensor, self.cell_amax(source, &mut cell)),
                     Origin::Amax(amax) => {
                         let amax = amax.get(cell.index).copied();
                         self.scale_here(&tensor, amax.unwrap_or(Amax::NAN))
@@ -452,13 +464,15 @@ impl Recipe {
                         .given_scale(&given, cell.index)
                         .unwrap_or(BlockScale::ONE),
                 };
-                let scale = self.with_least_error(random, source, &cell, scale);
+                let scale = self.with_least_error(&params, random, source, &cell, scale);
                 if let Some(scales) = &mut scales {
                     scales.store(cell.index, &scale);
                 }
-                stats = stats.merge(self.encode_cell(random, source, &mut codes, &cell, &scale));
+                let of_cell = self.encode_cell(&params, random, source, &mut codes, &cell, &scale);
+                stats = stats.merge(of_cell);
             });
         });
+        kernel::settle(&params);
         Ok(stats)
     }
 
@@ -475,8 +489,8 @@ impl Recipe {
         };
         match (self.scaling.kind(), origin) {
             (Kind::TwoLevel, Origin::Search) => {
-                self.each_block(source.rows(), source.cols(), |cell| {
-                    add(self.cell_amax(source, &cell));
+                self.each_block(source.rows(), source.cols(), |mut cell| {
+                    add(self.cell_amax(source, &mut cell));
                 });
             }
             (Kind::TwoLevel, Origin::Amax(amax)) => amax.iter().copied().for_each(add),
@@ -560,6 +574,7 @@ impl Recipe {
     /// Under [`ExponentRule::LeastError`], the better of a block's scale and the one below it.
     fn with_least_error<S: FitsF32>(
         &self,
+        params: &Params,
         random: Option<Philox>,
         source: Matrix<'_, S>,
         cell: &Cell,
@@ -573,7 +588,7 @@ impl Recipe {
             return scale;
         }
         let smaller = BlockScale::from_e8m0(scale.code - 1);
-        let error = |scale| self.cell_error(random, source, cell, scale);
+        let error = |scale| self.cell_error(params, random, source, cell, scale);
         if error(&smaller) < error(&scale) {
             smaller
         } else {
@@ -584,6 +599,7 @@ impl Recipe {
     /// The sum of the squared errors of a block under a scale, over its finite elements.
     fn cell_error<S: FitsF32>(
         &self,
+        params: &Params,
         random: Option<Philox>,
         source: Matrix<'_, S>,
         cell: &Cell,
@@ -598,7 +614,7 @@ impl Recipe {
                 let codes = codes.get_mut(..from.len()).unwrap_or_default();
                 let back = back.get_mut(..from.len()).unwrap_or_default();
                 let random = random_of(random, source, row, start, end);
-                kernel::encode_scaled(self.element, self.cast, scale.factor, random, from, codes);
+                kernel::encode_scaled(params, scale.factor, random, from, codes);
                 kernel::decode_scaled(self.element, scale.dequantize, codes, back);
                 for (x, y) in from.iter().zip(back) {
                     let error = x.to_f32() as f64 - *y as f64;
@@ -616,6 +632,7 @@ impl Recipe {
     /// Writes the codes of one block.
     fn encode_cell<S: FitsF32>(
         &self,
+        params: &Params,
         random: Option<Philox>,
         source: Matrix<'_, S>,
         codes: &mut MatrixMut<'_, u8>,
@@ -634,8 +651,7 @@ impl Recipe {
             let from = source.segment(row, start, end);
             let to = codes.segment(row, start, end);
             let random = random_of(random, source, row, start, end);
-            let of_row =
-                kernel::encode_with_stats(self.element, self.cast, factor, random, from, to);
+            let of_row = kernel::encode_with_stats(params, cell.seen, factor, random, from, to);
             stats = stats.merge(of_row);
             if poisoned {
                 to.fill(scalar::encode_f32(self.element, self.cast, f32::NAN, 0));
@@ -654,18 +670,36 @@ impl Recipe {
         stats
     }
 
-    /// The amax of one block.
-    fn cell_amax<S: FitsF32>(&self, source: Matrix<'_, S>, cell: &Cell) -> Amax {
-        let mut amax = Amax::ZERO;
+    /// The amax of one block; the block keeps what was seen.
+    fn cell_amax<S: FitsF32>(&self, source: Matrix<'_, S>, cell: &mut Cell) -> Amax {
+        let (mut amax, mut seen) = (Amax::ZERO, Extremes::EMPTY);
         for row in cell.rows.clone() {
             let elements = source.segment(row, cell.cols.start, cell.cols.end);
-            let mut of_row = slice::amax(elements);
-            if !of_row.is_finite() && self.special == Special::Ignore {
-                of_row = finite_amax(elements);
-            }
-            amax = amax.merge(of_row);
+            let of_row = kernel::extremes(elements);
+            seen = seen.merge(of_row);
+            amax = amax.merge(match self.special {
+                Special::Ignore if !of_row.amax.is_finite() => finite_amax(elements),
+                _ => of_row.amax,
+            });
         }
+        cell.seen = Some(seen);
         amax
+    }
+
+    /// Rows without gaps between them as one, where blocks are the same elements then: longer runs
+    /// for the kernels.
+    fn joined<'a, 'b, A, B>(
+        &self,
+        a: Matrix<'a, A>,
+        b: MatrixMut<'b, B>,
+    ) -> (Matrix<'a, A>, MatrixMut<'b, B>) {
+        let Block { rows, cols } = self.block;
+        let are_parts_of_rows = rows == 1 && cols > 0 && a.cols().is_multiple_of(cols);
+        if (self.block == Block::TENSOR || are_parts_of_rows) && a.is_dense() && b.is_dense() {
+            (a.joined(), b.joined())
+        } else {
+            (a, b)
+        }
     }
 
     /// Visits the blocks of a matrix, row-major.
@@ -681,6 +715,7 @@ impl Recipe {
                     index: i * across + j,
                     rows: part(i, self.block.rows, rows),
                     cols: part(j, self.block.cols, cols),
+                    seen: None,
                 });
             }
         }
