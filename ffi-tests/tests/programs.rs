@@ -63,14 +63,29 @@ fn layout_in_cpp11() {
     check("c/layout.c", Standard::Cpp11);
 }
 
+/// What the example of the README in that language prints.
+fn example_of_the_readme(language: &str, file: &str, standard: Standard) -> String {
+    let readme = std::fs::read_to_string(workspace().join("README.md")).expect("README.md");
+    let (_, rest) = readme
+        .split_once(&format!("```{language}\n"))
+        .expect("an example");
+    let (example, _) = rest.split_once("```").expect("its end");
+    run(&mut std::process::Command::new(compile_text(
+        file, example, standard,
+    )))
+}
+
 #[test]
 fn the_example_of_the_readme_in_c99() {
-    let readme = std::fs::read_to_string(workspace().join("README.md")).expect("README.md");
-    let (_, rest) = readme.split_once("```c\n").expect("an example in C");
-    let (example, _) = rest.split_once("```").expect("its end");
-    let program = compile_text("readme.c", example, Standard::C99);
-    let printed = run(&mut std::process::Command::new(program));
+    let printed = example_of_the_readme("c", "readme.c", Standard::C99);
     assert_eq!(printed, "1d b8 7e 7e\n");
+}
+
+#[test]
+fn the_example_of_the_readme_in_cpp17() {
+    let printed = example_of_the_readme("cpp", "readme.cpp", Standard::Cpp17);
+    // 0.3 under 2^-17: 0.3 * 2^17 = 39321.6, between the E5M2 values 32768 and 40960.
+    assert_eq!(printed, "256 elements, amax 0.3: 40960 x 7.62939e-06\n");
 }
 
 #[test]
