@@ -29,6 +29,11 @@ pub struct Tensor<'a> {
 }
 
 impl Tensor<'_> {
+    /// The dimensions before the last two.
+    pub fn stack(&self) -> &[usize] {
+        &self.shape[..self.shape.len().saturating_sub(2)]
+    }
+
     /// As matrices of the last two dimensions, of which there may be many (stacked experts): how
     /// many, rows, columns.
     pub fn matrices(&self) -> (usize, usize, usize) {

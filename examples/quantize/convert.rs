@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The whole run: a checkpoint in, a quantized checkpoint and its report out.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -12,16 +13,17 @@ use serde_json::{Map, Value, json};
 use crate::Result;
 use crate::args::{Args, RecipeName, ScaleFormat, Settings};
 use crate::checkpoint::{CONFIG, Checkpoint, Directory, INDEX, QUANTIZATION_CONFIG, Shard};
-use crate::output::{Staged, Writer, write_json};
+use crate::output::{Staged, Writer, json_text, write_json};
 use crate::plan::{Fate, ShardPlan, Step, plan};
-use crate::report::{KeptTensor, QuantizedTensor, Report};
+use crate::report::{KeptTensor, QuantizedTensor, Report, print};
 use crate::tensor;
 
 pub fn run(args: &Args, input: &Path, output: &Path) -> Result<()> {
     let settings = args.settings()?;
     let begin = Instant::now();
     let checkpoint = Checkpoint::open(input)?;
-    check_places(&checkpoint, output, args.report.as_deref())?;
+    let place = check_output(&checkpoint, output)?;
+    let report_place = report_place(&checkpoint, &place, args.report.as_deref())?;
     let plans = plan(&checkpoint, &settings)?;
     note_unused_patterns(args, &plans);
 
@@ -43,13 +45,20 @@ pub fn run(args: &Args, input: &Path, output: &Path) -> Result<()> {
     }
     progress.finish_and_clear();
 
-    if let Some(path) = &args.report {
-        let staged = Staged::new(path)?;
-        write_json(staged.path(), &report.to_json())?;
-        staged.commit()?;
+    match report_place {
+        ReportPlace::File(path) => {
+            let staged = Staged::new(path)?;
+            write_json(staged.path(), &report.to_json())?;
+            staged.commit()?;
+        }
+        ReportPlace::Output(name) => write_json(&staged.path().join(name), &report.to_json())?,
+        ReportPlace::Nowhere | ReportPlace::StandardOutput => {}
     }
     staged.commit()?;
-    report.print(begin.elapsed())
+    match report_place {
+        ReportPlace::StandardOutput => print(&json_text(&report.to_json())),
+        _ => report.print(begin.elapsed()),
+    }
 }
 
 /// Quantizes one safetensors file.
@@ -93,7 +102,7 @@ fn convert_tensor(
                 bytes: tensor.bytes.len() as u64,
             });
         }
-        Fate::Quantize { scale_name } => {
+        Fate::Quantize(scales) => {
             let matrices = match tensor.matrices() {
                 // One scale for all of them.
                 (count, rows, cols) if settings.recipe.block() == Block::TENSOR => {
@@ -101,17 +110,20 @@ fn convert_tensor(
                 }
                 matrices => matrices,
             };
-            let recipe = &settings.recipe;
-            let quantized = tensor::quantize(recipe, tensor.dtype, tensor.bytes, matrices)
-                .map_err(|found| {
-                    format!(
-                        "{}: tensor {:?}: {found}",
-                        shard.path.display(),
-                        tensor.name
-                    )
-                })?;
+            let (recipe, packing) = (&settings.recipe, settings.element.packing());
+            let quantized = tensor::quantize(recipe, packing, tensor.dtype, tensor.bytes, matrices);
+            let quantized = quantized.map_err(|found| {
+                format!(
+                    "{}: tensor {:?}: {found}",
+                    shard.path.display(),
+                    tensor.name
+                )
+            })?;
             writer.write(tensor.name, &quantized.codes)?;
-            writer.write(scale_name, &quantized.scales)?;
+            writer.write(&scales.blocks, &quantized.scales)?;
+            if let Some(name) = &scales.tensor {
+                writer.write(name, &quantized.tensor_scales)?;
+            }
             report.quantized.push(QuantizedTensor {
                 name: tensor.name.into(),
                 dtype: tensor.dtype,
@@ -120,7 +132,7 @@ fn convert_tensor(
                 measure: quantized.measure,
                 worst_row: quantized.worst_row,
                 bytes_before: tensor.bytes.len() as u64,
-                bytes_after: (quantized.codes.len() + quantized.scales.len()) as u64,
+                bytes_after: quantized.len() as u64,
             });
         }
     }
@@ -216,7 +228,7 @@ fn quantization_config(plans: &[ShardPlan<'_>], settings: &Settings) -> Option<V
     let block = match settings.recipe_name {
         RecipeName::Block128 => [128, 128],
         RecipeName::Tile128 => [1, 128],
-        RecipeName::Tensor | RecipeName::Row | RecipeName::Mxfp8 => return None,
+        _ => return None,
     };
     let mut config = json!({
         "quant_method": "fp8",
@@ -247,11 +259,10 @@ fn copy(from: &Path, to: &Path, file: &Path) -> Result<()> {
         .map_err(|error| format!("{}: {error}", target.display()))
 }
 
-/// Refuses outputs that would damage something.
-fn check_places(checkpoint: &Checkpoint, output: &Path, report: Option<&Path>) -> Result<()> {
-    let input = resolve(&checkpoint.path)?;
+/// The place of the output; refuses one that would damage something.
+fn check_output(checkpoint: &Checkpoint, output: &Path) -> Result<PathBuf> {
     let place = resolve(output)?;
-    if place.starts_with(&input) {
+    if place.starts_with(resolve(&checkpoint.path)?) {
         return Err(format!(
             "{}: the output is the input, or inside it",
             output.display()
@@ -269,19 +280,54 @@ fn check_places(checkpoint: &Checkpoint, output: &Path, report: Option<&Path>) -
             return Err(format!("{}: {wrong}", output.display()));
         }
     }
-    if let Some(report) = report {
-        let place_of_report = resolve(report)?;
-        if place_of_report.starts_with(&input) || place_of_report == place {
-            return Err(format!(
-                "{}: the report would overwrite the checkpoint",
-                report.display()
-            ));
-        }
-        if fs::metadata(report).is_ok_and(|metadata| !metadata.is_file()) {
-            return Err(format!("{}: exists and is not a file", report.display()));
-        }
+    Ok(place)
+}
+
+/// Where the report goes.
+#[derive(Clone, Copy)]
+enum ReportPlace<'a> {
+    Nowhere,
+    StandardOutput,
+    File(&'a Path),
+    /// Into the output directory, under this name.
+    Output(&'a OsStr),
+}
+
+/// Finds the place of the report; refuses one that would damage something.
+fn report_place<'a>(
+    checkpoint: &Checkpoint,
+    output: &Path,
+    report: Option<&'a Path>,
+) -> Result<ReportPlace<'a>> {
+    let Some(report) = report else {
+        return Ok(ReportPlace::Nowhere);
+    };
+    if report == Path::new("-") {
+        return Ok(ReportPlace::StandardOutput);
     }
-    Ok(())
+    let refuse = |why: &str| Err(format!("{}: {why}", report.display()));
+    if let (Some(directory), Some(folder), Some(name)) =
+        (&checkpoint.directory, report.parent(), report.file_name())
+        && resolve(folder).is_ok_and(|folder| folder == output)
+    {
+        let mut shards = checkpoint.shards.iter();
+        let is_taken = shards.any(|shard| shard.path.file_name() == Some(name))
+            || directory.others.iter().any(|file| file.starts_with(name))
+            || [INDEX, CONFIG].iter().any(|file| name == *file);
+        return if is_taken {
+            refuse("the report would overwrite a file of the model")
+        } else {
+            Ok(ReportPlace::Output(name))
+        };
+    }
+    let place = resolve(report)?;
+    if place.starts_with(resolve(&checkpoint.path)?) || place == output {
+        return refuse("the report would overwrite the checkpoint");
+    }
+    if fs::metadata(report).is_ok_and(|metadata| !metadata.is_file()) {
+        return refuse("exists and is not a file");
+    }
+    Ok(ReportPlace::File(report))
 }
 
 /// The path without links and dots, of something that may not exist yet, in a folder that does.

@@ -52,15 +52,14 @@ pub fn run() -> Result<()> {
         "",
     ]);
     let mut table = Table::new(&header);
-    for element in [ElementFormat::E4m3, ElementFormat::E5m2] {
-        for name in RecipeName::value_variants() {
-            let recipe = name.preset().with_element(element.format());
-            let recipe = recipe.map_err(|error| error.to_string())?;
-            let label = format!("{} {}", name.name(), element.name());
-            table.row(compare(label, &recipe, &weights)?);
-        }
-        if element == ElementFormat::E4m3 {
+    for (i, element) in ElementFormat::value_variants().iter().enumerate() {
+        if i > 0 {
             table.rule();
+        }
+        for name in RecipeName::value_variants() {
+            if name.formats().contains(element) {
+                compare_scales(&mut table, *name, *element, &weights)?;
+            }
         }
     }
     print(&table.to_string())?;
@@ -70,8 +69,33 @@ pub fn run() -> Result<()> {
     )
 }
 
+/// A recipe with its default scales and, where those are powers of two of its own, with those of
+/// least error.
+fn compare_scales(
+    table: &mut Table,
+    name: RecipeName,
+    element: ElementFormat,
+    weights: &[Weights],
+) -> Result<()> {
+    let scale = name.scales()[0];
+    let label = format!("{} {}", name.name(), element.name());
+    let recipe = name.recipe(element, scale, false)?;
+    table.row(compare(label.clone(), &recipe, element, weights)?);
+    if scale.is_power_of_two() {
+        let recipe = name.recipe(element, scale, true)?;
+        let label = format!("{label} least error");
+        table.row(compare(label, &recipe, element, weights)?);
+    }
+    Ok(())
+}
+
 /// One recipe over all weights, as a row of the table.
-fn compare(label: String, recipe: &Recipe, weights: &[Weights]) -> Result<Vec<String>> {
+fn compare(
+    label: String,
+    recipe: &Recipe,
+    element: ElementFormat,
+    weights: &[Weights],
+) -> Result<Vec<String>> {
     let begin = Instant::now();
     let mut cells = vec![label];
     let mut stats = Stats::EMPTY;
@@ -81,13 +105,14 @@ fn compare(label: String, recipe: &Recipe, weights: &[Weights]) -> Result<Vec<St
     for weights in weights {
         let (rows, cols) = weights.shape;
         let matrices = (1, rows, cols);
-        let quantized = tensor::quantize(recipe, Dtype::F32, &weights.bytes, matrices)
+        let packing = element.packing();
+        let quantized = tensor::quantize(recipe, packing, Dtype::F32, &weights.bytes, matrices)
             .map_err(|found| format!("{}: {found}", weights.name))?;
         cells.push(db(sqnr_db(&quantized.measure)));
         worst_row = worst_row.min(quantized.worst_row);
         stats = stats.merge(quantized.stats);
         measure = measure.merge(quantized.measure);
-        bytes += quantized.codes.len() + quantized.scales.len();
+        bytes += quantized.len();
     }
     cells.extend([
         db(sqnr_db(&measure)),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Quantizes a safetensors checkpoint to FP8.
+//! Quantizes a safetensors checkpoint to FP8, FP6 or FP4.
 //!
 //! ```text
 //! cargo run --release --example quantize -- IN OUT [--recipe block128]

@@ -58,9 +58,14 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
     fs::write(path, bytes).map_err(|error| format!("{}: {error}", path.display()))
 }
 
+/// JSON as it is written: indented, with an end of line.
+pub fn json_text(value: &Value) -> String {
+    format!("{value:#}\n")
+}
+
 /// Writes a JSON file.
 pub fn write_json(path: &Path, value: &Value) -> Result<()> {
-    write_file(path, format!("{value:#}\n").as_bytes())
+    write_file(path, json_text(value).as_bytes())
 }
 
 /// A tensor of an output file.

@@ -15,8 +15,25 @@ use crate::output::Slot;
 pub enum Fate {
     /// Copied, for this reason.
     Keep(String),
-    /// Quantized, with scales under this name.
-    Quantize { scale_name: String },
+    /// Quantized, with scales under these names.
+    Quantize(ScaleNames),
+}
+
+/// Where the scales of a tensor go.
+pub struct ScaleNames {
+    /// Those of its blocks.
+    pub blocks: String,
+    /// That of the tensor, where there is one above those of the blocks.
+    pub tensor: Option<String>,
+}
+
+impl ScaleNames {
+    fn all(&self) -> impl Iterator<Item = &str> {
+        [Some(&self.blocks), self.tensor.as_ref()]
+            .into_iter()
+            .flatten()
+            .map(String::as_str)
+    }
 }
 
 /// A tensor and its fate.
@@ -57,9 +74,14 @@ fn fate(tensor: &Tensor<'_>, settings: &Settings) -> Result<Fate> {
         return Ok(Fate::Keep("empty".into()));
     }
     match tensor.dtype {
-        Dtype::F32 | Dtype::F16 | Dtype::BF16 => Ok(Fate::Quantize {
-            scale_name: format!("{}{}", tensor.name, settings.scale_suffix),
-        }),
+        Dtype::F32 | Dtype::F16 | Dtype::BF16 => {
+            check_rows_fill_bytes(tensor, settings)?;
+            let name = |suffix| format!("{}{suffix}", tensor.name);
+            Ok(Fate::Quantize(ScaleNames {
+                blocks: name(settings.scale_suffix),
+                tensor: settings.tensor_scale_suffix.map(name),
+            }))
+        }
         // Rounding it to f32 first would round twice, and no model is trained in it.
         Dtype::F64 => Err("F64 is not supported: convert it to F32, or --keep it".into()),
         dtype if is_narrow_float(dtype) => Err(format!(
@@ -72,6 +94,21 @@ fn fate(tensor: &Tensor<'_>, settings: &Settings) -> Result<Fate> {
     }
 }
 
+/// Packed rows must begin at bytes, or the shape of the bytes would not tell that of the codes.
+fn check_rows_fill_bytes(tensor: &Tensor<'_>, settings: &Settings) -> Result<()> {
+    let Some(packing) = settings.element.packing() else {
+        return Ok(());
+    };
+    let (_, _, cols) = tensor.matrices();
+    if (cols * packing.bits() as usize).is_multiple_of(8) {
+        return Ok(());
+    }
+    Err(format!(
+        "rows of {cols} elements do not fill whole bytes as {} (--keep copies it)",
+        settings.element.name()
+    ))
+}
+
 /// Whether it is a float type of at most 8 bits.
 fn is_narrow_float(dtype: Dtype) -> bool {
     dtype.bitsize() <= 8 && !matches!(dtype, Dtype::U8 | Dtype::I8 | Dtype::BOOL)
@@ -82,7 +119,7 @@ fn check_something_is_quantized(checkpoint: &Checkpoint, plans: &[ShardPlan<'_>]
     for step in plans.iter().flat_map(|plan| &plan.steps) {
         match &step.fate {
             Fate::Keep(reason) => kept.push((step.tensor.name, reason)),
-            Fate::Quantize { .. } => return Ok(()),
+            Fate::Quantize(_) => return Ok(()),
         }
     }
     Err(match kept.first() {
@@ -102,8 +139,8 @@ fn check_scale_names(plans: &[ShardPlan<'_>]) -> Result<()> {
     let steps = || plans.iter().flat_map(|plan| &plan.steps);
     let names: HashSet<&str> = steps().map(|step| step.tensor.name).collect();
     for step in steps() {
-        if let Fate::Quantize { scale_name } = &step.fate
-            && names.contains(scale_name.as_str())
+        if let Fate::Quantize(scales) = &step.fate
+            && let Some(scale_name) = scales.all().find(|name| names.contains(name))
         {
             return Err(format!(
                 "tensor {:?}: the input has a tensor {scale_name:?} already: is it quantized?",
@@ -129,10 +166,14 @@ impl ShardPlan<'_> {
             };
             match &step.fate {
                 Fate::Keep(_) => slot(name, step.tensor.dtype, shape),
-                Fate::Quantize { scale_name } => {
-                    slot(name, settings.code_dtype, shape);
-                    let shape = scale_shape(&step.tensor, settings);
-                    slot(scale_name, settings.scale_dtype, &shape);
+                Fate::Quantize(scales) => {
+                    let codes = code_shape(&step.tensor, settings);
+                    slot(name, settings.code_dtype, &codes);
+                    let blocks = scale_shape(&step.tensor, settings);
+                    slot(&scales.blocks, settings.scale_dtype, &blocks);
+                    if let Some(name) = &scales.tensor {
+                        slot(name, Dtype::F32, step.tensor.stack());
+                    }
                 }
             }
         }
@@ -140,13 +181,21 @@ impl ShardPlan<'_> {
     }
 }
 
+/// The shape of the codes: in bytes along the rows where they are packed.
+fn code_shape(tensor: &Tensor<'_>, settings: &Settings) -> Vec<usize> {
+    let mut shape = tensor.shape.to_vec();
+    if let (Some(packing), Some(cols)) = (settings.element.packing(), shape.last_mut()) {
+        *cols = packing.packed_len(*cols);
+    }
+    shape
+}
+
 /// The shape in which loaders expect the scales: for stacked matrices, a grid each.
 fn scale_shape(tensor: &Tensor<'_>, settings: &Settings) -> Vec<usize> {
     let (_, rows, cols) = tensor.matrices();
     let (down, across) = settings.recipe.block().grid(rows, cols);
-    let stacked = tensor.shape.len().saturating_sub(2);
     match settings.recipe_name {
         RecipeName::Tensor => vec![1],
-        _ => [&tensor.shape[..stacked], &[down, across]].concat(),
+        _ => [tensor.stack(), &[down, across]].concat(),
     }
 }

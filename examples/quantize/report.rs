@@ -45,6 +45,7 @@ pub struct Report {
     recipe: &'static str,
     format: &'static str,
     scale: &'static str,
+    least_error: bool,
     pub quantized: Vec<QuantizedTensor>,
     pub kept: Vec<KeptTensor>,
     /// Of all safetensors files, headers included.
@@ -73,6 +74,7 @@ impl Report {
             recipe: settings.recipe_name.name(),
             format: settings.element.name(),
             scale: settings.scale.name(),
+            least_error: settings.least_error,
             quantized: Vec::new(),
             kept: Vec::new(),
             bytes_before: 0,
@@ -142,6 +144,7 @@ impl Report {
             "recipe": self.recipe,
             "format": self.format,
             "scale": self.scale,
+            "least_error": self.least_error,
             "quantized": tensors.collect::<Value>(),
             "kept": kept.collect::<Value>(),
             "totals": totals,
@@ -193,10 +196,15 @@ impl Report {
 
         let mut text = table.to_string();
         text += &format!(
-            "\n{} {}, {} scales: {} -> {} bytes of safetensors ({:.1} %), {:.2} s on {} threads\n",
+            "\n{} {}, {} scales{}: {} -> {} bytes of safetensors ({:.1} %), {:.2} s on {} threads\n",
             self.recipe,
             self.format,
             self.scale,
+            if self.least_error {
+                " of least error"
+            } else {
+                ""
+            },
             grouped(self.bytes_before),
             grouped(self.bytes_after),
             100.0 * self.bytes_after as f64 / self.bytes_before as f64,

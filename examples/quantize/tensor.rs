@@ -7,7 +7,8 @@
 use ofp8::monitor::{Measure, measure};
 use ofp8::scale::{NotFinite, validate};
 use ofp8::{
-    Amax, Bf16, Block, F16, Matrix, MatrixMut, Recipe, Scales, ScalesMut, Scaling, Stats, slice,
+    Amax, Bf16, Block, F16, Matrix, MatrixMut, Packing, Recipe, Scales, ScalesMut, Scaling, Stats,
+    slice,
 };
 use rayon::prelude::*;
 use safetensors::Dtype;
@@ -18,10 +19,12 @@ const BAND: usize = 1 << 16;
 
 /// A quantized tensor.
 pub struct Quantized {
-    /// A code an element.
+    /// The codes, packed where they are narrower than a byte.
     pub codes: Vec<u8>,
-    /// The scales as they are stored: little-endian.
+    /// The scales of the blocks as they are stored: little-endian.
     pub scales: Vec<u8>,
+    /// The scale of each matrix, where there is one above those of its blocks; as they.
+    pub tensor_scales: Vec<u8>,
     /// What the quantizer saw.
     pub stats: Stats,
     /// How far the result is from the source.
@@ -30,36 +33,59 @@ pub struct Quantized {
     pub worst_row: f64,
 }
 
+impl Quantized {
+    /// The bytes of codes and scales.
+    pub fn len(&self) -> usize {
+        self.codes.len() + self.scales.len() + self.tensor_scales.len()
+    }
+}
+
 /// Quantizes matrices (how many, rows, columns) of F32, F16 or BF16 elements, little-endian: no
 /// two share a scale. An infinity or a NaN is named, with the rows of all counted on, and ends it.
 pub fn quantize(
     recipe: &Recipe,
+    packing: Option<Packing>,
     dtype: Dtype,
     bytes: &[u8],
     (count, rows, cols): (usize, usize, usize),
 ) -> Result<Quantized, NotFinite> {
     let mut all = Quantized {
-        codes: Vec::with_capacity(count * rows * cols),
+        codes: Vec::new(),
         scales: Vec::new(),
+        tensor_scales: Vec::new(),
         stats: Stats::EMPTY,
         measure: Measure::default(),
         worst_row: f64::INFINITY,
     };
     for (i, bytes) in bytes.chunks(bytes.len() / count).enumerate() {
-        let one = quantize_one(recipe, dtype, bytes, (rows, cols)).map_err(|found| NotFinite {
+        let one = quantize_one(recipe, dtype, bytes, (rows, cols));
+        let mut one = one.map_err(|found| NotFinite {
             row: i * rows + found.row,
             ..found
         })?;
+        if let Some(packing) = packing {
+            one.codes = pack(packing, &one.codes);
+        }
         if count == 1 {
             return Ok(one);
         }
         all.codes.extend_from_slice(&one.codes);
         all.scales.extend_from_slice(&one.scales);
+        all.tensor_scales.extend_from_slice(&one.tensor_scales);
         all.stats = all.stats.merge(one.stats);
         all.measure = all.measure.merge(one.measure);
         all.worst_row = all.worst_row.min(one.worst_row);
     }
     Ok(all)
+}
+
+/// Packs the codes of a matrix, whose rows fill whole bytes: as packing row by row would.
+fn pack(packing: Packing, codes: &[u8]) -> Vec<u8> {
+    let mut packed = vec![0; packing.packed_len(codes.len())];
+    packing
+        .pack(codes, &mut packed)
+        .expect("the length is that of the packing");
+    packed
 }
 
 /// One matrix of [`quantize`].
@@ -112,6 +138,7 @@ struct Source<'a, S> {
 enum BandScales {
     F32(Vec<f32>),
     E8M0(Vec<u8>),
+    TwoLevel { tensor: f32, blocks: Vec<u8> },
 }
 
 /// A band, quantized; its codes are in their place already.
@@ -152,6 +179,8 @@ impl<'a, S: Element> Source<'a, S> {
         if !amax.is_finite() {
             return Err(self.first_not_finite(band_rows));
         }
+        // Under two levels every band has the scale of the whole.
+        let recipe = &recipe.with_tensor_amax(amax);
         let mut codes = vec![0; self.rows * self.cols];
         let bands: Vec<Band> = codes
             .par_chunks_mut(band_rows * self.cols)
@@ -175,6 +204,9 @@ impl<'a, S: Element> Source<'a, S> {
         Ok(Quantized {
             codes,
             scales,
+            tensor_scales: bands
+                .first()
+                .map_or(Vec::new(), |band| band.scales.of_tensor()),
             stats,
             measure,
             worst_row,
@@ -275,7 +307,10 @@ impl BandScales {
         match recipe.scaling() {
             Scaling::F32(_) | Scaling::PowerOfTwo(_) => BandScales::F32(vec![0.0; blocks]),
             Scaling::E8M0(_) => BandScales::E8M0(vec![0; blocks]),
-            Scaling::TwoLevel(_) => unreachable!("not a recipe of the command line"),
+            Scaling::TwoLevel(_) => BandScales::TwoLevel {
+                tensor: 0.0,
+                blocks: vec![0; blocks],
+            },
         }
     }
 
@@ -283,6 +318,10 @@ impl BandScales {
         match self {
             BandScales::F32(scales) => Scales::F32(&scales[first..first + count]),
             BandScales::E8M0(scales) => Scales::E8M0(&scales[first..first + count]),
+            BandScales::TwoLevel { tensor, blocks } => Scales::TwoLevel {
+                tensor: *tensor,
+                blocks: &blocks[first..first + count],
+            },
         }
     }
 
@@ -290,13 +329,24 @@ impl BandScales {
         match self {
             BandScales::F32(scales) => ScalesMut::F32(scales),
             BandScales::E8M0(scales) => ScalesMut::E8M0(scales),
+            BandScales::TwoLevel { tensor, blocks } => ScalesMut::TwoLevel { tensor, blocks },
         }
     }
 
     fn store(&self, bytes: &mut Vec<u8>) {
         match self {
             BandScales::F32(scales) => bytes.extend(scales.iter().flat_map(|s| s.to_le_bytes())),
-            BandScales::E8M0(scales) => bytes.extend_from_slice(scales),
+            BandScales::E8M0(scales) | BandScales::TwoLevel { blocks: scales, .. } => {
+                bytes.extend_from_slice(scales);
+            }
+        }
+    }
+
+    /// The scale above those of the blocks, where there is one.
+    fn of_tensor(&self) -> Vec<u8> {
+        match self {
+            BandScales::TwoLevel { tensor, .. } => tensor.to_le_bytes().into(),
+            _ => Vec::new(),
         }
     }
 }

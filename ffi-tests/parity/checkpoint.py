@@ -2,12 +2,13 @@
 """The example `quantize` against numpy and ml_dtypes, which share nothing with it.
 
     checkpoint.py split FILE FOLDER          split a safetensors file into a model directory of three shards
-    checkpoint.py check RECIPE IN OUT        IN and OUT: files or directories; OUT made by `quantize --recipe RECIPE`
+    checkpoint.py check IN OUT OPTION...     IN and OUT: files or directories; OUT made by `quantize` with these options
 
 `check` opens every output with safetensors, computes the codes and scales of every quantized tensor
 anew, and compares bit for bit. What is not quantized must be equal to the input.
 """
 
+import argparse
 import json
 import sys
 from pathlib import Path
@@ -23,7 +24,14 @@ for name in ("float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu"):
         setattr(np, name, getattr(ml_dtypes, name))
 
 INDEX = "model.safetensors.index.json"
-MAX = np.float32(448)  # of E4M3
+
+# Elements by the name of their format: type, largest value, bits.
+ELEMENTS = {
+    "e4m3": (ml_dtypes.float8_e4m3fn, np.float32(448), 8),
+    "e2m3": (ml_dtypes.float6_e2m3fn, np.float32(7.5), 6),
+    "e3m2": (ml_dtypes.float6_e3m2fn, np.float32(28), 6),
+    "e2m1": (ml_dtypes.float4_e2m1fn, np.float32(6), 4),
+}
 
 
 def split(source, folder):
@@ -69,41 +77,91 @@ def amax(x, rows, cols):
     return blocks, lambda a: a.repeat(rows, 0).repeat(cols, 1)[: x.shape[0], : x.shape[1]]
 
 
-def encode(x):
-    return np.clip(x, -MAX, MAX).astype(ml_dtypes.float8_e4m3fn)
+def encode(x, element):
+    dtype, largest, _ = ELEMENTS[element]
+    return np.clip(x, -largest, largest).astype(dtype)
 
 
-def multiplied(x, rows, cols):
+def pack(codes, bits):
+    """Rows as strings of bits, the lowest first, in bytes: FP4 two to a byte, FP6 four to three."""
+    if bits == 8:
+        return codes
+    spread = np.unpackbits(codes.view(np.uint8)[..., None], axis=-1, bitorder="little")[..., :bits]
+    return np.packbits(spread.reshape(len(codes), -1), axis=-1, bitorder="little")
+
+
+def multiplied(x, rows, cols, element):
     """TransformerEngine: multiply by max/amax, store the inverse of that."""
     a, spread = amax(x, rows, cols)
-    factor = MAX / a
-    return encode(x * spread(factor)), np.float32(1) / factor
+    factor = ELEMENTS[element][1] / a
+    return encode(x * spread(factor), element), [np.float32(1) / factor]
 
 
-def divided(x, rows, cols):
+def divided(x, rows, cols, element):
     """DeepSeek: divide by amax/max, store that."""
     a, spread = amax(x, rows, cols)
-    scale = a / MAX
-    return encode(x / spread(scale)), scale
+    scale = a / ELEMENTS[element][1]
+    return encode(x / spread(scale), element), [scale]
 
 
-def shifted(x, rows, cols):
-    """MX, round-up: the smallest power of two 2^e with amax <= 448 * 2^e."""
+def round_up(a, element):
+    """MX, round-up: the exponent of the smallest power of two 2^e with amax <= max * 2^e."""
+    # amax = m * 2^e with m in [0.5, 1), and so the largest element.
+    (m, e), (m_max, e_max) = np.frexp(a), np.frexp(ELEMENTS[element][1])
+    return np.where(a == 0, -127, np.clip(e - e_max + (m > m_max), -127, 127))
+
+
+def shifted(x, rows, cols, element):
     a, spread = amax(x, rows, cols)
-    # amax = m * 2^e with m in [0.5, 1), 448 = 0.875 * 2^9.
-    m, e = np.frexp(a)
-    exponent = np.where(a == 0, -127, np.clip(e - 9 + (m > 0.875), -127, 127))
+    return under(x, round_up(a, element), spread, element)
+
+
+def under(x, exponent, spread, element):
+    """Codes and scales by the exponents of the scales."""
     scale = np.ldexp(np.float32(1), exponent).astype(ml_dtypes.float8_e8m0fnu)
-    return encode(np.ldexp(x, -spread(exponent))), scale
+    return encode(np.ldexp(x, -spread(exponent)), element), [scale]
 
 
-# By recipe: how, the block for a tensor of that shape, the name and the shape of the scales.
+def least_error(x, rows, cols, element):
+    """Of that scale and the one below, the one with the smaller sum of squares: blocks of a row, in order, in f64."""
+    a, spread = amax(x, rows, cols)
+    upper = round_up(a, element)
+    lower = np.maximum(upper - 1, -127)
+
+    def error(exponent):
+        codes, _ = under(x, exponent, spread, element)
+        back = np.ldexp(codes.astype(np.float32), spread(exponent))
+        squares = (x.astype(np.float64) - back) ** 2
+        sums = np.zeros(a.shape)
+        for col in range(cols):
+            part = squares[:, col::cols]
+            sums[:, : part.shape[1]] += part
+        return sums
+
+    return under(x, np.where(error(lower) < error(upper), lower, upper), spread, element)
+
+
+def two_levels(x, rows, cols, element):
+    """NVFP4: a scale for the tensor under which those of the blocks are E4M3."""
+    a, spread = amax(x, rows, cols)
+    largest = ELEMENTS[element][1]
+    factor = np.float32(448) * largest / a.max()
+    scale = np.clip(a * (factor * (np.float32(1) / largest)), 0, 448).astype(ml_dtypes.float8_e4m3fn)
+    above = np.float32(1) / factor
+    inverse = np.minimum(np.float32(1) / (scale.astype(np.float32) * above), np.finfo(np.float32).max)
+    return encode(x * spread(inverse), element), [scale, np.array(above)]
+
+
+# By recipe: how, the block for a tensor of that shape, the names of the scales, the default format.
 RECIPES = {
-    "tensor": (multiplied, lambda rows, cols: (rows, cols), "_scale"),
-    "row": (multiplied, lambda rows, cols: (1, cols), "_scale"),
-    "block128": (divided, lambda rows, cols: (128, 128), "_scale_inv"),
-    "tile128": (divided, lambda rows, cols: (1, 128), "_scale_inv"),
-    "mxfp8": (shifted, lambda rows, cols: (1, 32), "_scale"),
+    "tensor": (multiplied, lambda rows, cols: (rows, cols), ["_scale"], "e4m3"),
+    "row": (multiplied, lambda rows, cols: (1, cols), ["_scale"], "e4m3"),
+    "block128": (divided, lambda rows, cols: (128, 128), ["_scale_inv"], "e4m3"),
+    "tile128": (divided, lambda rows, cols: (1, 128), ["_scale_inv"], "e4m3"),
+    "mxfp8": (shifted, lambda rows, cols: (1, 32), ["_scale"], "e4m3"),
+    "mxfp6": (shifted, lambda rows, cols: (1, 32), ["_scale"], "e2m3"),
+    "mxfp4": (shifted, lambda rows, cols: (1, 32), ["_scale"], "e2m1"),
+    "nvfp4": (two_levels, lambda rows, cols: (1, 16), ["_scale", "_scale_2"], "e2m1"),
 }
 
 
@@ -111,8 +169,12 @@ def same(a, b):
     return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
 
 
-def check(recipe, source, result):
-    quantize, block, suffix = RECIPES[recipe]
+def check(source, result, options):
+    recipe = options.recipe
+    quantize, block, suffixes, element = RECIPES[recipe]
+    quantize = least_error if options.least_error else quantize
+    element = options.format or element
+    bits = ELEMENTS[element][2]
     (before, text_before), (after, text_after) = load(source), load(result)
     assert text_before == text_after, "the text of the header is kept"
     assert text_before, "the input has a text, or this checks nothing"
@@ -122,17 +184,19 @@ def check(recipe, source, result):
             assert same(x, after[name]), f"{name} is copied"
             continue
         assert x.dtype == np.float32 and x.ndim == 2, name
-        codes, scale = quantize(x, *block(*x.shape))
+        with np.errstate(divide="ignore"):
+            codes, scales = quantize(x, *block(*x.shape), element)
         if recipe == "tensor":
-            scale = scale.reshape(1)
-        assert same(codes, after[name]), f"{name}: codes"
-        assert same(scale, after[name + suffix]), f"{name}: scales"
+            scales = [scales[0].reshape(1)]
+        assert same(pack(codes, bits), after[name]), f"{name}: codes"
+        for suffix, scale in zip(suffixes, scales, strict=True):
+            assert same(scale, after[name + suffix]), f"{name}{suffix}"
     assert len(quantized) >= 3, quantized
-    assert len(after) == len(before) + len(quantized), "a scale tensor each, and nothing else"
+    assert len(after) == len(before) + len(suffixes) * len(quantized), "scale tensors, and nothing else"
     if result.is_dir():
         check_directory(recipe, source, result, after)
     elements = sum(before[name].size for name in quantized)
-    print(f"{recipe}: {len(quantized)} tensors, {elements} elements and their scales are equal")
+    print(f"{' '.join(sys.argv[4:])}: {len(quantized)} tensors, {elements} elements and their scales are equal")
 
 
 def check_directory(recipe, source, result, tensors):
@@ -150,11 +214,19 @@ def check_directory(recipe, source, result, tensors):
         assert expected.items() <= config["quantization_config"].items(), config
 
 
+def options_of(arguments):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--recipe", choices=RECIPES, required=True)
+    parser.add_argument("--format", choices=ELEMENTS)
+    parser.add_argument("--least-error", action="store_true")
+    return parser.parse_args(arguments)
+
+
 if __name__ == "__main__":
     match sys.argv[1:]:
         case ["split", source, folder]:
             split(Path(source), Path(folder))
-        case ["check", recipe, source, result]:
-            check(recipe, Path(source), Path(result))
+        case ["check", source, result, *options]:
+            check(Path(source), Path(result), options_of(options))
         case _:
             sys.exit(__doc__)

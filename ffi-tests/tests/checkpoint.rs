@@ -16,7 +16,20 @@ use std::sync::LazyLock;
 
 use ofp8_ffi_tests::{run, workspace};
 
-const RECIPES: [&str; 5] = ["tensor", "row", "block128", "tile128", "mxfp8"];
+/// What the example is run with: every recipe, and what else makes other codes.
+const RECIPES: &[&[&str]] = &[
+    &["--recipe", "tensor"],
+    &["--recipe", "row"],
+    &["--recipe", "block128"],
+    &["--recipe", "tile128"],
+    &["--recipe", "mxfp8"],
+    &["--recipe", "mxfp8", "--least-error"],
+    &["--recipe", "mxfp6"],
+    &["--recipe", "mxfp6", "--format", "e3m2"],
+    &["--recipe", "mxfp4"],
+    &["--recipe", "mxfp4", "--least-error"],
+    &["--recipe", "nvfp4"],
+];
 
 /// What the tests need from outside.
 struct Tools {
@@ -118,12 +131,15 @@ fn python(tools: &Tools) -> Command {
 
 /// Quantizes under every recipe; Python checks each output.
 fn check_all(tools: &Tools, input: &Path, folder: &Path) {
-    for recipe in RECIPES {
-        let output = folder.join(recipe);
+    for options in RECIPES {
+        let output = folder.join(options.concat());
         run(Command::new(program())
             .args([input, &output])
-            .args(["--recipe", recipe]));
-        let checked = run(python(tools).args(["check", recipe]).args([input, &output]));
+            .args(*options));
+        let checked = run(python(tools)
+            .arg("check")
+            .args([input, &output])
+            .args(*options));
         print!("{checked}");
     }
     fs::remove_dir_all(folder).expect("removed");
@@ -153,12 +169,13 @@ fn memory_stays_under_three_times_the_largest_tensor() {
     let folder = folder("checkpoint-memory");
     let kibibytes = 3 * 30522 * 384 * 4 / 1024;
     let script = format!("ulimit -d {kibibytes}; exec \"$@\"");
-    for recipe in RECIPES {
+    for options in RECIPES {
         run(Command::new("sh")
             .args(["-c", &script, "sh"])
             .arg(program())
-            .args([&tools.model, &folder.join(recipe)])
-            .args(["--recipe", recipe, "--threads", "4"])
+            .args([&tools.model, &folder.join(options.concat())])
+            .args(*options)
+            .args(["--threads", "4"])
             .args(["--no-default-keep", "--keep", "*bias"]));
     }
     fs::remove_dir_all(folder).expect("removed");

@@ -44,7 +44,9 @@ fn three_shards_hold_what_one_file_holds() {
     let folder = Folder::new("shards");
     let input = sharded(&folder);
     let file = folder.write("file", safetensors(&model(), &[]));
-    for recipe in ["tensor", "row", "block128", "tile128", "mxfp8"] {
+    for recipe in [
+        "tensor", "row", "block128", "tile128", "mxfp8", "mxfp6", "nvfp4",
+    ] {
         let output = folder.path(recipe);
         succeed(&[&input, &output, "--recipe", recipe]);
         succeed(&[&file, &folder.path("whole"), "--recipe", recipe]);
@@ -117,12 +119,13 @@ fn the_configuration_tells_loaders_of_the_blocks() {
     });
     assert_eq!(tile["quantization_config"], expected);
 
-    let row = config("row", &["--recipe", "row"]);
-    assert_eq!(
-        row,
-        read_json(&format!("{input}/config.json")),
-        "no convention, no change"
-    );
+    for recipe in ["row", "nvfp4"] {
+        assert_eq!(
+            config(recipe, &["--recipe", recipe]),
+            read_json(&format!("{input}/config.json")),
+            "no convention, no change"
+        );
+    }
 }
 
 #[test]
@@ -148,6 +151,28 @@ fn one_file_needs_no_index_and_an_empty_folder_may_be_there() {
     succeed(&[&folder.path("in"), &folder.path("out")]);
     let out = Folder(folder.0.join("out"));
     assert_eq!(out.names(), ["model.safetensors"]);
+}
+
+#[test]
+fn the_report_may_lie_in_the_output() {
+    let folder = Folder::new("report_inside");
+    let input = sharded(&folder);
+    let output = folder.path("out");
+    let report = |name: &str| folder.path(&format!("out/{name}"));
+    for taken in [
+        "config.json",
+        INDEX,
+        "model-00002-of-00003.safetensors",
+        "tokenizer.json",
+        "1_Pooling",
+    ] {
+        let arguments = [&input, &output, "--report", &report(taken)];
+        let words = [taken, "would overwrite a file of the model"];
+        crate::refusals::refused(&folder, &arguments, &words);
+    }
+    succeed(&[&input, &output, "--report", &report("report.json")]);
+    assert_eq!(read_json(&report("report.json"))["recipe"], "block128");
+    assert!(folder.0.join("out/tokenizer.json").exists());
 }
 
 /// The directory is refused, for a reason that has these words, and nothing is left behind.

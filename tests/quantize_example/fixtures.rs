@@ -159,8 +159,8 @@ pub fn model() -> Vec<Tensor> {
         ),
         Tensor::f32(
             "model.layers.0.mlp.down_proj.weight",
-            &[130, 33],
-            &values(4_290),
+            &[130, 36],
+            &values(4_680),
         ),
         Tensor::f32("model.layers.0.mlp.up_proj.bias", &[300], &values(300)),
         Tensor::f32("model.layers.0.input_layernorm.weight", &[8], &values(8)),

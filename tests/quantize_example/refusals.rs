@@ -172,6 +172,30 @@ fn a_type_that_cannot_be_quantized() {
     }
 }
 
+/// FP4 has two elements a byte, FP6 four in three.
+#[test]
+fn rows_that_do_not_fill_bytes() {
+    let folder = Folder::new("odd_rows");
+    for (recipe, cols) in [("mxfp4", 33), ("nvfp4", 15), ("mxfp6", 34)] {
+        let tensors = [
+            Tensor::f32("even.weight", &[2, 4], &values(8)),
+            Tensor::f32("odd.weight", &[3, cols], &values(3 * cols)),
+        ];
+        let input = folder.write("in", safetensors(&tensors, &[]));
+        let arguments = [&input, &folder.path("out"), "--recipe", recipe];
+        let why = format!("rows of {cols} elements do not fill whole bytes");
+        refused(&folder, &arguments, &["tensor \"odd.weight\"", &why]);
+        succeed(&[&arguments[..], &["--keep", "odd.*"]].concat());
+        fs::remove_file(folder.path("out")).expect("removed");
+    }
+    // The scale of a tensor is a name that may be taken, too.
+    let scale = Tensor::f32("even.weight_scale_2", &[1], &[1.0]);
+    let tensors = [Tensor::f32("even.weight", &[2, 4], &values(8)), scale];
+    let input = folder.write("in", safetensors(&tensors, &[]));
+    let arguments = [&input, &folder.path("out"), "--recipe", "nvfp4"];
+    refused(&folder, &arguments, &["\"even.weight_scale_2\"", "already"]);
+}
+
 #[test]
 fn nothing_to_quantize() {
     let folder = Folder::new("nothing");
@@ -200,12 +224,15 @@ fn infinities_and_nan_are_named_for_every_recipe_and_type() {
         ("block128", f32::NEG_INFINITY, "-inf"),
         ("tile128", -f32::NAN, "NaN"),
         ("mxfp8", f32::INFINITY, "inf"),
+        ("mxfp6", f32::NAN, "NaN"),
+        ("mxfp4", f32::NEG_INFINITY, "-inf"),
+        ("nvfp4", f32::NAN, "NaN"),
     ] {
         let mut source = values(rows * cols);
         source[599 * cols + 7] = f32::NAN;
         source[431 * cols + 299] = bad;
         let tensors = [
-            Tensor::f32("a.weight", &[2, 2], &values(4)),
+            Tensor::f32("a.weight", &[2, 4], &values(8)),
             Tensor::f32("b.weight", &[rows, cols], &source),
         ];
         let input = folder.write("in", safetensors(&tensors, &[]));
@@ -316,6 +343,21 @@ fn options_that_make_no_sense() {
         &["--recipe", "mxfp8", "--scale", "f32"],
         &["mxfp8 has e8m0 scales"],
     );
+    both(
+        &["--recipe", "nvfp4", "--scale", "e8m0"],
+        &["nvfp4 has ue4m3 scales"],
+    );
+    both(&["--scale", "ue4m3"], &["f32 or pow2 or e8m0 scales"]);
+    both(&["--format", "e2m1"], &["block128 has e4m3 or e5m2"]);
+    both(
+        &["--recipe", "mxfp6", "--format", "e4m3"],
+        &["mxfp6 has e2m3 or e3m2 elements"],
+    );
+    both(&["--least-error"], &["--scale e8m0"]);
+    both(
+        &["--recipe", "nvfp4", "--least-error"],
+        &["powers of two", "recipe of MX"],
+    );
     both(&["--e8m0-as-u8"], &["--scale e8m0"]);
     // The parser's own: exit status 2 and usage.
     for arguments in [
@@ -324,6 +366,8 @@ fn options_that_make_no_sense() {
         &[&input, &output, "--threads", "0"],
         &[&input, &output, "--keep", "[z-a"],
         &["--recipe", "row"],
+        &["--least-error"],
+        &["--report", "-"],
         &[&input, &output, &output],
     ] {
         let outcome = run(arguments);
