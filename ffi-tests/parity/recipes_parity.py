@@ -184,15 +184,36 @@ def te_mx(b: Blocks, e: Element, amax: np.ndarray) -> Quantized:
     return shifted(b, e, e8m0_up(amax * (ONE / e.max)))
 
 
-def te_nvfp4(b: Blocks, e: Element, amax: np.ndarray, block_max: float = 448, scales: type = ml_dtypes.float8_e4m3fn):
-    """The scale of the tensor, of the blocks by it, the elements by both."""
-    of_tensor = amax.max()
-    factor = np.minimum(np.float32(block_max) * e.max / of_tensor, F32_MAX)
-    factor = ONE if of_tensor == 0 or factor == 0 else factor
-    of_block = np.minimum(amax * (factor * (ONE / e.max)), F32_MAX)
-    code = np.clip(of_block, 0, np.float32(block_max)).astype(scales)
-    inverse = np.minimum(ONE / (code.astype(np.float32) * (ONE / factor)), F32_MAX)
-    return Quantized(e.encode(b.x * b.spread(inverse)), code.view(np.uint8), np.array([ONE / factor]))
+def ue4m3(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Codes and their values, nearest-even, at most 448: those of E4M3 that are not negative."""
+    code = np.clip(x, 0, 448).astype(ml_dtypes.float8_e4m3fn)
+    return code.view(np.uint8), code.astype(np.float32)
+
+
+def ue5m3(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The same for five exponent bits (bias 15) and three of mantissa, at most 114688, which ml_dtypes has not."""
+    x = np.clip(x, 0, np.float32(114688))
+    exponent = np.where(x == 0, -14, np.maximum(np.frexp(x)[1] - 1, -14))
+    steps = np.rint(np.ldexp(x, 3 - exponent)).astype(np.int32)
+    # With a hidden bit `steps` counts from 8, which is one exponent: the carry of 16 to the next comes by itself.
+    return ((exponent + 14) * 8 + steps).astype(np.uint8), np.ldexp(steps.astype(np.float32), exponent - 3)
+
+
+def two_level(block_max: float, encode: Callable) -> Formula:
+    """NVFP4: the scale of the tensor, of the blocks by it, the elements by both."""
+
+    def formula(b: Blocks, e: Element, amax: np.ndarray) -> Quantized:
+        of_tensor = amax.max()
+        factor = np.minimum(np.float32(block_max) * e.max / of_tensor, F32_MAX)
+        factor = ONE if of_tensor == 0 or factor == 0 else factor
+        code, scale = encode(np.minimum(amax * (factor * (ONE / e.max)), F32_MAX))
+        inverse = np.minimum(ONE / (scale * (ONE / factor)), F32_MAX)
+        return Quantized(e.encode(b.x * b.spread(inverse)), code, np.array([ONE / factor]))
+
+    return formula
+
+
+te_nvfp4 = two_level(448, ue4m3)
 
 
 # ---- DeepSeek
@@ -525,6 +546,17 @@ def other_rows() -> Iterator[Row]:
         differences=(poisoned(np.nan),),
         recipe={"epsilon": 1e-12, "amax_bound": 2.0},
     )
+    # What NVFP4 would be with CUDA's newer format of scales, which no system has yet.
+    formula = two_level(114688, ue5m3)
+    for block in [(1, 16), (16, 16)]:
+        yield Row(
+            f"NVFP4 with UE5M3 {block_name(block)}",
+            E2M1,
+            block,
+            formula,
+            differences=(poisoned_two_levels(0xFF, formula),),
+            recipe={"scaling": quantizer.TWO_LEVEL, "block_scale": quantizer.UE5M3},
+        )
     formulas = {
         "round-up": (quantizer.ROUND_UP, exact(quantizer.ROUND_UP)),
         "nearest": (quantizer.NEAREST, exact(quantizer.NEAREST)),
