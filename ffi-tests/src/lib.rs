@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Builds the static library once a test run, and C and C++ programs against it.
+//! Builds the libraries once a test run, and C and C++ programs against the static one.
 //!
-//! The library is built by cargo into a target directory of its own, as a user would build it:
+//! They are built by cargo into a target directory of its own, as a user would build it:
 //! `no_std`, with its panic handler, in release. No build script, no CMake.
 
 use std::path::{Path, PathBuf};
@@ -71,20 +71,30 @@ fn build_folder() -> PathBuf {
     target.join("ffi")
 }
 
-/// The static library, `libofp8.a`.
-pub fn static_library() -> &'static Path {
-    static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
-    LIBRARY.get_or_init(|| {
+/// The folder of both libraries, built together.
+fn libraries() -> &'static Path {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(|| {
         let folder = build_folder();
         run(Command::new(env!("CARGO"))
             .current_dir(workspace())
             .args(["rustc", "--package", "ofp8", "--release", "--lib"])
-            .args(["--crate-type", "staticlib", "--features", "capi"])
+            .args(["--crate-type", "staticlib,cdylib", "--features", "capi"])
             .arg("--target-dir")
             .arg(&folder)
             .args(["--", "--cfg", "ofp8_staticlib"]));
-        folder.join("release").join("libofp8.a")
+        folder.join("release")
     })
+}
+
+/// The static library, `libofp8.a`.
+pub fn static_library() -> PathBuf {
+    libraries().join("libofp8.a")
+}
+
+/// The shared library, as Linux names it.
+pub fn shared_library() -> PathBuf {
+    libraries().join("libofp8.so")
 }
 
 /// Compiles a program given as text; otherwise as [`compile`].

@@ -16,14 +16,14 @@ fn own_objects() -> &'static [PathBuf] {
         let library = static_library();
         let folder = library.with_file_name("objects");
         std::fs::create_dir_all(&folder).expect("a folder for objects");
-        let members = run(Command::new("ar").arg("t").arg(library));
+        let members = run(Command::new("ar").arg("t").arg(&library));
         let own: Vec<_> = members
             .lines()
             .filter(|name| name.starts_with("ofp8"))
             .collect();
         assert!(!own.is_empty(), "no object of the library in {members}");
         let mut extract = Command::new("ar");
-        extract.current_dir(&folder).arg("x").arg(library);
+        extract.current_dir(&folder).arg("x").arg(&library);
         run(extract.args(&own));
         own.iter().map(|name| folder.join(name)).collect()
     })
