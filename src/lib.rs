@@ -58,7 +58,9 @@ pub use pack::Packing;
 pub use policy::{Cast, NanPolicy, RandomBits, Rounding, Saturation};
 pub use random::{Philox, Random};
 pub use scale::delayed::{AmaxAlgorithm, AmaxHistory, Delayed, NonFiniteAmax};
-pub use scale::{Block, Convention, ExponentRule, Recipe, Scales, ScalesMut, Scaling, Special};
+pub use scale::{
+    Block, Convention, CopyMut, ExponentRule, Recipe, Scales, ScalesMut, Scaling, Special,
+};
 pub use spec::{FloatType, Format, Spec};
 pub use stats::{Amax, Stats};
 pub use types::{

@@ -182,6 +182,13 @@ impl<'a, T> Matrix<'a, T> {
         present(row * self.stride, from, to, self.there).1
     }
 
+    /// The number of the first element of [`Matrix::segment`], row-major without gaps.
+    pub(crate) fn number(&self, row: usize, from: usize, to: usize) -> u64 {
+        (row as u64)
+            .wrapping_mul(self.cols as u64)
+            .wrapping_add(self.first_column(row, from, to) as u64)
+    }
+
     /// Part of a row: the elements of row `row` in columns `from..to`, so far as they are there;
     /// empty where there is no such part (a panic would have to be linked into firmware).
     #[inline]

@@ -37,7 +37,7 @@ impl GroupRule {
     const LARGEST: i32 = 254;
 
     #[inline(always)]
-    fn code(&self, amax: u32) -> u8 {
+    pub(super) fn code(&self, amax: u32) -> u8 {
         let bounded = amax.max(self.least).min(self.most);
         let field = (bounded + self.carry) >> F32_MANTISSA_BITS;
         (field as i32 + self.offset).clamp(0, Self::LARGEST) as u8
@@ -46,7 +46,7 @@ impl GroupRule {
 
 /// The bits of `2^(127 - code)`: what an element is multiplied by.
 #[inline(always)]
-fn quantize_scale(code: u8) -> u32 {
+pub(super) fn quantize_scale(code: u8) -> u32 {
     const SUBNORMAL: u32 = 1 << (F32_MANTISSA_BITS - 1);
     let field = (GroupRule::LARGEST as u32).wrapping_sub(code as u32);
     (field << F32_MANTISSA_BITS).max(SUBNORMAL)

@@ -10,6 +10,7 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod columns;
 mod cpu;
 mod decode;
 mod encode;
@@ -23,7 +24,9 @@ mod statistics;
 mod table;
 #[cfg(test)]
 mod tests;
+mod transpose;
 
+pub(crate) use columns::{Blocks, Buffers, COLUMNS, Scratch, Tile};
 pub use cpu::Kernel;
 use decode::Decoding;
 pub(crate) use environment::with_default_environment;
@@ -32,6 +35,7 @@ use isa::Isa;
 pub(crate) use params::Params;
 
 use crate::float::{FitsF32, Float};
+use crate::matrix::{Matrix, MatrixMut};
 use crate::policy::Cast;
 use crate::random::Random;
 use crate::spec::Format;
@@ -54,6 +58,47 @@ pub enum Factor {
 impl Factor {
     /// Leaves an element as it is.
     pub(crate) const ONE: Factor = Factor::Shift(0);
+
+    /// Without its number.
+    pub(crate) fn operation(self) -> Operation {
+        match self {
+            Factor::Multiply(_) => Operation::Multiply,
+            Factor::Divide(_) => Operation::Divide,
+            Factor::Shift(_) => Operation::Shift,
+        }
+    }
+
+    /// The number.
+    pub(crate) fn number(self) -> f32 {
+        match self {
+            Factor::Multiply(by) | Factor::Divide(by) => by,
+            Factor::Shift(k) => portable::power_of_two(k),
+        }
+    }
+}
+
+/// A [`Factor`] without its number, where each column has one of its own.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Operation {
+    /// [`Factor::Multiply`].
+    Multiply,
+    /// [`Factor::Divide`].
+    Divide,
+    /// [`Factor::Shift`], by the power of two itself.
+    Shift,
+}
+
+impl Operation {
+    /// What becomes of an absolute value, so far as the cast can tell.
+    #[inline(always)]
+    fn of_abs(self, abs: u32, by: f32) -> u32 {
+        let abs = f32::from_bits(abs);
+        let result = match self {
+            Operation::Divide => abs / by,
+            Operation::Multiply | Operation::Shift => abs * by,
+        };
+        result.to_bits()
+    }
 }
 
 /// Calls a generic function with the proof of the kernel that runs as its first argument.
@@ -176,6 +221,71 @@ pub(crate) fn settle(params: &Params) {
     if params.stream {
         dispatch!(Isa::settle);
     }
+}
+
+/// The bits of the amax of each block of a tile as `f32` (above infinity where there is a NaN; the
+/// blocks are all rows high and `width` columns wide), and those of the smallest absolute value
+/// above zero of all (infinity where there is none).
+pub(crate) fn block_ranges<S: FitsF32>(
+    source: Matrix<'_, S>,
+    tile: &Tile,
+    width: usize,
+    amaxes: &mut [u32; COLUMNS],
+) -> u32 {
+    dispatch!(columns::ranges, source, tile, width, amaxes)
+}
+
+/// The E8M0 scales of blocks with these amaxes by `rule`, and what their elements are multiplied by:
+/// NaN where the amax is not finite. Returns whether all are.
+pub(crate) fn power_scales(
+    rule: GroupRule,
+    amaxes: &[u32],
+    codes: &mut [u8],
+    factors: &mut [f32],
+) -> bool {
+    dispatch!(columns::power_scales, rule, amaxes, codes, factors)
+}
+
+/// `codes[i][j] = cast(factor(source[i][j]))` over a tile, with the factor of the block, and what
+/// the pass saw, perhaps without amax and minimum, which the caller has. The caller has set the
+/// floating-point environment.
+pub(crate) fn encode_tile<S: FitsF32>(
+    params: &Params,
+    blocks: Blocks<'_>,
+    source: Matrix<'_, S>,
+    tile: &Tile,
+    scratch: &mut Scratch,
+    codes: &mut MatrixMut<'_, u8>,
+) -> Stats {
+    dispatch!(
+        columns::encode,
+        params,
+        blocks,
+        source,
+        tile,
+        scratch,
+        codes
+    )
+}
+
+/// [`encode_tile`] into the transposed matrix, `codes[j][i]`. Of shards there is none.
+pub(crate) fn encode_tile_transposed<S: FitsF32>(
+    params: &Params,
+    blocks: Blocks<'_>,
+    source: Matrix<'_, S>,
+    tile: &Tile,
+    scratch: &mut Scratch,
+    codes: &mut MatrixMut<'_, u8>,
+) -> Stats {
+    dispatch!(
+        columns::encode_transposed,
+        params,
+        blocks,
+        source,
+        tile,
+        scratch,
+        codes
+    )
 }
 
 /// The largest absolute value.

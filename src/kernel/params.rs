@@ -138,15 +138,15 @@ impl Params {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plain {
     /// The value to which larger ones are clamped: the largest, or what would follow it.
-    pub clamp: f32,
+    pub(super) clamp: f32,
     /// The magnitude's bits; the sign lies above them.
-    pub magnitude_bits: u32,
+    pub(super) magnitude_bits: u32,
     /// Whether the sign is stored.
-    pub signed: bool,
+    pub(super) signed: bool,
     /// Whether zero has no sign although other values do.
-    pub one_zero: bool,
+    pub(super) one_zero: bool,
     /// Random bits of stochastic rounding A, the only one beside nearest-even (0).
-    pub random_bits: u32,
+    pub(super) random_bits: u32,
 }
 
 impl Plain {

@@ -149,13 +149,13 @@ pub(super) fn power_of_two(k: i32) -> f32 {
 }
 
 #[inline(always)]
-fn multiply(x: u32, by: f32) -> u32 {
+pub(super) fn multiply(x: u32, by: f32) -> u32 {
     let abs = (f32::from_bits(x & ABS) * by).to_bits() & ABS;
     abs | x & !ABS
 }
 
 #[inline(always)]
-fn divide(x: u32, by: f32) -> u32 {
+pub(super) fn divide(x: u32, by: f32) -> u32 {
     let abs = (f32::from_bits(x & ABS) / by).to_bits() & ABS;
     abs | x & !ABS
 }
@@ -164,7 +164,7 @@ fn divide(x: u32, by: f32) -> u32 {
 /// outside that of any format that is scaled; there only two things matter to the cast: what is
 /// not zero stays so, and what is finite stays so.
 #[inline(always)]
-fn shift(x: u32, power: f32) -> u32 {
+pub(super) fn shift(x: u32, power: f32) -> u32 {
     let abs = x & ABS;
     let product = (f32::from_bits(abs) * power).to_bits() & ABS;
     let product = product.max((abs != 0) as u32);

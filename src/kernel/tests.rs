@@ -184,6 +184,128 @@ fn factors_and_statistics_equal_the_reference() {
     }
 }
 
+/// One tile, as it lies and transposed, with a factor for every block.
+fn compare_tile<S: FitsF32 + core::fmt::Debug>(
+    format: Format,
+    cast: Cast,
+    factors: &[Factor],
+    source: Matrix<'_, S>,
+    tile: &Tile,
+    width: usize,
+) {
+    let mut buffers = Buffers::new();
+    let columns = tile.cols.len();
+    let blocks = columns.div_ceil(width);
+    let min_nonzero = block_ranges(source, tile, width, &mut buffers.amaxes);
+    let amaxes = &buffers.amaxes[..blocks];
+    let numbers: Vec<f32> = factors.iter().map(|factor| factor.number()).collect();
+    let numbers: Vec<f32> = numbers.into_iter().cycle().take(blocks).collect();
+    let random = Philox::new(3, 4).at(5);
+    let blocks_of_tile = Blocks {
+        width,
+        amaxes,
+        operation: factors[0].operation(),
+        factors: &numbers,
+        random: Some(random),
+    };
+    let (rows, cols) = (source.rows(), source.cols());
+    let mut codes = vec![0xA5; rows * cols];
+    let mut turned = codes.clone();
+    let params = Params::new(format, cast);
+    let scratch = &mut buffers.scratch;
+    let mut target = MatrixMut::new(&mut codes, rows, cols).unwrap();
+    let stats = encode_tile(&params, blocks_of_tile, source, tile, scratch, &mut target);
+    let mut target = MatrixMut::new(&mut turned, cols, rows).unwrap();
+    let again = encode_tile_transposed(&params, blocks_of_tile, source, tile, scratch, &mut target);
+    assert_eq!(stats, again);
+
+    let mut expected_amax = vec![Amax::ZERO; blocks];
+    let mut expected_stats = Stats::EMPTY;
+    for row in 0..rows {
+        for (col, &x) in source.segment(row, 0, cols).iter().enumerate() {
+            let code = codes[row * cols + col];
+            assert_eq!(code, turned[col * rows + row]);
+            if !tile.rows.contains(&row) || !tile.cols.contains(&col) {
+                assert_eq!(code, 0xA5, "outside");
+                continue;
+            }
+            let block = (col - tile.cols.start) / width;
+            let word = random.bits((row * cols + col) as u64) as u32;
+            let factor = factors[block % factors.len()];
+            let (expected, one) = expected(format, cast, factor, x, word);
+            let what = || std::format!("{format:?} {cast:?} {factor:?} {x:?} word {word:#x}");
+            assert_eq!(code, expected, "{}", what());
+            expected_amax[block] = expected_amax[block].merge(one.amax);
+            expected_stats = expected_stats.merge(one);
+        }
+    }
+    let amax = amaxes.iter().map(|&bits| Amax::from_bits(bits));
+    assert!(amax.clone().eq(expected_amax));
+    let stats = Stats {
+        amax: amax.fold(Amax::ZERO, Amax::merge),
+        min_nonzero,
+        ..stats
+    };
+    assert_eq!(stats, expected_stats, "{format:?} {cast:?}");
+}
+
+#[test]
+fn tiles_equal_the_reference() {
+    let all = patterns();
+    // Without what would send a whole tile the general way.
+    let mild: Vec<f32> = all.iter().copied().filter(|x| x.abs() < 1e30).collect();
+    let halves: Vec<F16> = (0..=u16::MAX).step_by(3).map(F16).collect();
+    let brains: Vec<Bf16> = (0..=u16::MAX).step_by(3).map(Bf16).collect();
+    let kernels = Kernel::ALL.iter().filter(|kernel| kernel.is_available());
+    let kernels: Vec<Kernel> = kernels.copied().collect();
+    let operations = [
+        [Factor::Shift(-127), Factor::Shift(3), Factor::Shift(127)],
+        [
+            Factor::Multiply(0.37),
+            Factor::Multiply(3e30),
+            Factor::Multiply(1e-38),
+        ],
+        [
+            Factor::Divide(0.37),
+            Factor::Divide(1e-40),
+            Factor::Divide(1e30),
+        ],
+    ];
+    let mut turn = 0;
+    for &format in Format::ALL.iter().filter(|format| format.spec().zero) {
+        for rounding in ROUNDINGS {
+            if rounding.random_bits() > Philox::BITS {
+                continue;
+            }
+            for saturation in [Saturation::Finite, Saturation::None] {
+                for factors in &operations {
+                    turn += 1;
+                    Kernel::force(Some(kernels[turn / 3 % kernels.len()])).unwrap();
+                    let cast = Cast::DEFAULT.rounding(rounding).saturation(saturation);
+                    let (rows, cols) = ([1, 9, 35, 70][turn % 4], 40 + turn % 60);
+                    let tile = Tile {
+                        rows: turn % 2..rows,
+                        cols: turn % 5..cols - turn % 3,
+                    };
+                    let width = [1, 7, 32, 100][turn / 4 % 4];
+                    let from = |len: usize| turn * 131 % (len - rows * cols)..;
+                    let matrix = |data| Matrix::new(data, rows, cols).unwrap();
+                    let mild = matrix(&mild[from(mild.len())]);
+                    compare_tile(format, cast, factors, mild, &tile, width);
+                    let wild = matrix(&all[from(all.len())]);
+                    compare_tile(format, cast, factors, wild, &tile, width);
+                    let brains = &brains[from(brains.len())];
+                    let brains = Matrix::new(brains, rows, cols).unwrap();
+                    compare_tile(format, cast, factors, brains, &tile, width);
+                    let halves = &halves[from(halves.len())];
+                    let halves = Matrix::new(halves, rows, cols).unwrap();
+                    compare_tile(format, cast, factors, halves, &tile, width);
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn decoding_multiplies_once() {
     let codes: Vec<u8> = (0..=255).collect();

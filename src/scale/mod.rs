@@ -25,11 +25,15 @@
 //! Under [`Scaling::TwoLevel`] a block of zeros, or one too small for its scale's format, has the
 //! scale 0; a poisoned block has that format's NaN; a clamped one its largest value.
 
+mod copies;
 pub mod delayed;
+mod grid;
+mod pass;
 mod presets;
 mod quantize;
 mod rule;
 
+pub use copies::CopyMut;
 pub use quantize::{GivenScales, NotFinite, Scales, ScalesMut, validate};
 pub use rule::BlockScale;
 

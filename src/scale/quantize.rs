@@ -7,17 +7,19 @@
 use core::fmt;
 use core::ops::Range;
 
+use super::grid::Grid;
+use super::pass::{Origin, Output, Pass};
 use super::rule::{self, TensorScale};
-use super::{Block, BlockScale, ExponentRule, Kind, Recipe, Scaling, Special};
+use super::{Block, BlockScale, Kind, Recipe, Scaling, Special};
 use crate::error::Error;
 use crate::float::FitsF32;
-use crate::kernel::{self, Factor, GroupRule, Params};
+use crate::kernel;
 use crate::matrix::{Matrix, MatrixMut};
-use crate::random::{Philox, Random};
+use crate::random::Philox;
 use crate::scalar;
 use crate::slice;
 use crate::spec::Format;
-use crate::stats::{Amax, Extremes, Stats};
+use crate::stats::{Amax, Stats};
 
 /// Scales to read: one a block, row-major over the grid of blocks ([`super::Block::grid`]).
 #[derive(Clone, Copy, Debug)]
@@ -119,13 +121,14 @@ impl ScalesMut<'_> {
     }
 
     /// Stores the scale of the tensor, where there is a place for it.
-    fn store_tensor(&mut self, scale: &TensorScale) {
+    pub(super) fn store_tensor(&mut self, scale: &TensorScale) {
         if let ScalesMut::TwoLevel { tensor, .. } = self {
             **tensor = scale.dequantize;
         }
     }
 
-    fn store(&mut self, index: usize, scale: &BlockScale) {
+    /// Stores the scale of a block.
+    pub(super) fn store(&mut self, index: usize, scale: &BlockScale) {
         match self {
             ScalesMut::F32(scales) => {
                 if let Some(place) = scales.get_mut(index) {
@@ -139,26 +142,6 @@ impl ScalesMut<'_> {
             }
         }
     }
-}
-
-/// Where the scale of a block comes from.
-#[derive(Clone, Copy)]
-enum Origin<'a> {
-    /// From the elements.
-    Search,
-    /// From amaxes computed before.
-    Amax(&'a [Amax]),
-    /// It is given.
-    Given(GivenScales<'a>),
-}
-
-/// One block: its place in the grid and its elements.
-struct Cell {
-    index: usize,
-    rows: Range<usize>,
-    cols: Range<usize>,
-    /// The extremes of its elements, once they were looked for.
-    seen: Option<Extremes>,
 }
 
 /// The first element that is an infinity or a NaN, in row-major order.
@@ -216,77 +199,7 @@ impl Recipe {
         codes: MatrixMut<'_, u8>,
         scales: ScalesMut<'_>,
     ) -> Result<Stats, Error> {
-        match (self.group_scaling(), scales) {
-            (Some(rule), ScalesMut::E8M0(scales)) => {
-                self.quantize_groups(rule, source, codes, scales)
-            }
-            (_, scales) => self.quantize_by(Origin::Search, None, source, codes, Some(scales)),
-        }
-    }
-
-    /// The rule of the scales, where the blocks are the kernel's groups.
-    fn group_scaling(&self) -> Option<GroupRule> {
-        match self.scaling {
-            Scaling::E8M0(rule) if self.block == Block::new(1, kernel::GROUP) => {
-                self.group_rule(rule)
-            }
-            _ => None,
-        }
-    }
-
-    /// [`Recipe::quantize`] for such blocks: many at once, the rest as ever.
-    fn quantize_groups<S: FitsF32>(
-        &self,
-        rule: GroupRule,
-        source: Matrix<'_, S>,
-        codes: MatrixMut<'_, u8>,
-        scales: &mut [u8],
-    ) -> Result<Stats, Error> {
-        let (rows, cols) = (source.rows(), source.cols());
-        if !source.is_like(&codes) {
-            return Err(Error::Shape);
-        }
-        self.check_target(rows, cols, None, Some(&ScalesMut::E8M0(&mut *scales)))?;
-        let (source, mut codes) = self.joined(source, codes);
-        let (rows, cols) = (source.rows(), source.cols());
-        let params = Params::new(self.element, self.cast).for_codes(rows.saturating_mul(cols));
-        let (down, across) = self.block.grid(rows, cols);
-        let mut stats = Stats::EMPTY;
-        kernel::with_default_environment(|| {
-            for row in 0..if across == 0 { 0 } else { down } {
-                for first in (0..across).step_by(kernel::GROUPS) {
-                    let last = across.min(first + kernel::GROUPS);
-                    let whole = last.min(cols / kernel::GROUP);
-                    let (start, end) = (first * kernel::GROUP, whole * kernel::GROUP);
-                    let places = row * across + first..row * across + whole;
-                    let done = kernel::encode_groups(
-                        &params,
-                        rule,
-                        source.segment(row, start, end),
-                        codes.segment(row, start, end),
-                        scales.get_mut(places).unwrap_or_default(),
-                    );
-                    stats = stats.merge(done.unwrap_or(Stats::EMPTY));
-                    let left = if done.is_some() { whole } else { first };
-                    for col in left..last {
-                        let mut cell = Cell {
-                            index: row * across + col,
-                            rows: row..row + 1,
-                            cols: part(col, kernel::GROUP, cols),
-                            seen: None,
-                        };
-                        let amax = self.cell_amax(source, &mut cell);
-                        let scale = self.scale_here(&TensorScale::ONE, amax);
-                        ScalesMut::E8M0(&mut *scales).store(cell.index, &scale);
-                        let of_cell =
-                            self.encode_cell(&params, None, source, &mut codes, &cell, &scale);
-                        stats = stats.merge(of_cell);
-                    }
-                }
-            }
-        });
-        kernel::settle(&params);
-        Ok(stats)
+        self.quantize_by(Origin::Search, None, source, codes, Some(scales))
     }
 
     /// [`Recipe::quantize`] with a stochastic rounding of at most 16 bits. The number of an
@@ -309,9 +222,10 @@ impl Recipe {
     /// [`Error::Length`] where there is not one amax a block.
     pub fn amax<S: FitsF32>(&self, source: Matrix<'_, S>, amax: &mut [Amax]) -> Result<(), Error> {
         self.check_grid(source.rows(), source.cols(), amax.len())?;
-        self.each_block(source.rows(), source.cols(), |mut cell| {
-            if let Some(place) = amax.get_mut(cell.index) {
-                *place = self.cell_amax(source, &mut cell);
+        let grid = Grid::new(source.rows(), source.cols(), self.block, false);
+        self.each_amax(grid, source, |index, of_block| {
+            if let Some(place) = amax.get_mut(index) {
+                *place = of_block;
             }
         });
         Ok(())
@@ -379,7 +293,10 @@ impl Recipe {
         let (codes, mut target) = self.joined(codes, target);
         let (rows, cols) = (codes.rows(), codes.cols());
         kernel::with_default_environment(|| {
-            if let (Some(_), Scales::E8M0(scales)) = (self.group_scaling(), scales) {
+            if let Scales::E8M0(scales) = scales
+                && self.block == Block::new(1, kernel::GROUP)
+                && codes.is_whole()
+            {
                 let (down, across) = self.block.grid(rows, cols);
                 for row in 0..if across == 0 { 0 } else { down } {
                     let places = row * across..(row + 1) * across;
@@ -390,7 +307,7 @@ impl Recipe {
                 }
                 return;
             }
-            self.each_block(rows, cols, |cell| {
+            Grid::new(rows, cols, self.block, false).each_cell(|cell| {
                 let scale = self.stored_scale(&scales, cell.index);
                 for row in cell.rows.clone() {
                     let from = codes.segment(row, cell.cols.start, cell.cols.end);
@@ -414,7 +331,7 @@ impl Recipe {
         self.check_stored(rows, cols, &scales)?;
         let mut values = [0.0; CHUNK];
         kernel::with_default_environment(|| {
-            self.each_block(rows, cols, |cell| {
+            Grid::new(rows, cols, self.block, false).each_cell(|cell| {
                 let scale = self.stored_scale(&scales, cell.index);
                 for row in cell.rows.clone() {
                     for start in cell.cols.clone().step_by(CHUNK) {
@@ -430,73 +347,45 @@ impl Recipe {
         Ok(())
     }
 
-    /// The quantizer: checks, then for each block its scale, its codes and its counts.
+    /// The quantizer: checks, then one pass over all blocks.
     fn quantize_by<S: FitsF32>(
         &self,
         origin: Origin<'_>,
         random: Option<Philox>,
         source: Matrix<'_, S>,
         codes: MatrixMut<'_, u8>,
-        mut scales: Option<ScalesMut<'_>>,
+        scales: Option<ScalesMut<'_>>,
     ) -> Result<Stats, Error> {
         let (rows, cols) = (source.rows(), source.cols());
         if !source.is_like(&codes) {
             return Err(Error::Shape);
         }
         self.check_target(rows, cols, random, scales.as_ref())?;
-        let (source, mut codes) = self.joined(source, codes);
-        let (rows, cols) = (source.rows(), source.cols());
-        let params = Params::new(self.element, self.cast).for_codes(rows.saturating_mul(cols));
-        let mut stats = Stats::EMPTY;
-        kernel::with_default_environment(|| {
-            let tensor = self.tensor_scale(self.whole_amax(origin, source));
-            if let Some(scales) = &mut scales {
-                scales.store_tensor(&tensor);
-            }
-            self.each_block(rows, cols, |mut cell| {
-                let scale = match origin {
-                    Origin::Search => self.scale_here(&tensor, self.cell_amax(source, &mut cell)),
-                    Origin::Amax(amax) => {
-                        let amax = amax.get(cell.index).copied();
-                        self.scale_here(&tensor, amax.unwrap_or(Amax::NAN))
-                    }
-                    Origin::Given(given) => self
-                        .given_scale(&given, cell.index)
-                        .unwrap_or(BlockScale::ONE),
-                };
-                let scale = self.with_least_error(&params, random, source, &cell, scale);
-                if let Some(scales) = &mut scales {
-                    scales.store(cell.index, &scale);
-                }
-                let of_cell = self.encode_cell(&params, random, source, &mut codes, &cell, &scale);
-                stats = stats.merge(of_cell);
-            });
-        });
-        kernel::settle(&params);
-        Ok(stats)
+        let (source, codes) = self.joined(source, codes);
+        let grid = Grid::new(source.rows(), source.cols(), self.block, false);
+        let mut output = Output { codes, scales };
+        Ok(kernel::with_default_environment(|| {
+            let pass = Pass::begin(self, grid, origin, random, source, &mut output);
+            let stats = pass.quantize(source, &mut output, &grid.all());
+            pass.settle();
+            stats
+        }))
     }
 
-    /// The amax that the scale of the tensor comes from, under two levels.
-    fn whole_amax<S: FitsF32>(&self, origin: Origin<'_>, source: Matrix<'_, S>) -> Amax {
-        if let Some(amax) = self.tensor_amax {
-            return amax;
+    /// Rows without gaps between them as one, where blocks are the same elements then: longer runs
+    /// for the kernels.
+    fn joined<'a, 'b, A, B>(
+        &self,
+        a: Matrix<'a, A>,
+        b: MatrixMut<'b, B>,
+    ) -> (Matrix<'a, A>, MatrixMut<'b, B>) {
+        let Block { rows, cols } = self.block;
+        let are_parts_of_rows = rows == 1 && cols > 0 && a.cols().is_multiple_of(cols);
+        if (self.block == Block::TENSOR || are_parts_of_rows) && a.is_dense() && b.is_dense() {
+            (a.joined(), b.joined())
+        } else {
+            (a, b)
         }
-        let mut whole = Amax::ZERO;
-        let mut add = |amax: Amax| {
-            if amax.is_finite() {
-                whole = whole.merge(amax);
-            }
-        };
-        match (self.scaling.kind(), origin) {
-            (Kind::TwoLevel, Origin::Search) => {
-                self.each_block(source.rows(), source.cols(), |mut cell| {
-                    add(self.cell_amax(source, &mut cell));
-                });
-            }
-            (Kind::TwoLevel, Origin::Amax(amax)) => amax.iter().copied().for_each(add),
-            _ => {}
-        }
-        whole
     }
 
     /// The multiplier of a block; NaN beyond the end.
@@ -518,7 +407,7 @@ impl Recipe {
     }
 
     /// A given scale, if the recipe can use it.
-    fn given_scale(&self, scales: &GivenScales<'_>, index: usize) -> Option<BlockScale> {
+    pub(super) fn given_scale(&self, scales: &GivenScales<'_>, index: usize) -> Option<BlockScale> {
         let is_positive = |scale: f32| scale > 0.0 && scale < f32::INFINITY;
         match (scales, self.scaling) {
             (GivenScales::Quantize(scales), Scaling::F32(_)) => {
@@ -568,156 +457,6 @@ impl Recipe {
             Ok(())
         } else {
             Err(Error::Scale)
-        }
-    }
-
-    /// Under [`ExponentRule::LeastError`], the better of a block's scale and the one below it.
-    fn with_least_error<S: FitsF32>(
-        &self,
-        params: &Params,
-        random: Option<Philox>,
-        source: Matrix<'_, S>,
-        cell: &Cell,
-        scale: BlockScale,
-    ) -> BlockScale {
-        let rule = match self.scaling {
-            Scaling::PowerOfTwo(rule) | Scaling::E8M0(rule) => rule,
-            _ => return scale,
-        };
-        if rule != ExponentRule::LeastError || scale.is_nan() || scale.code == 0 {
-            return scale;
-        }
-        let smaller = BlockScale::from_e8m0(scale.code - 1);
-        let error = |scale| self.cell_error(params, random, source, cell, scale);
-        if error(&smaller) < error(&scale) {
-            smaller
-        } else {
-            scale
-        }
-    }
-
-    /// The sum of the squared errors of a block under a scale, over its finite elements.
-    fn cell_error<S: FitsF32>(
-        &self,
-        params: &Params,
-        random: Option<Philox>,
-        source: Matrix<'_, S>,
-        cell: &Cell,
-        scale: &BlockScale,
-    ) -> f64 {
-        let (mut codes, mut back) = ([0; CHUNK], [0.0; CHUNK]);
-        let mut sum = 0.0;
-        for row in cell.rows.clone() {
-            for start in cell.cols.clone().step_by(CHUNK) {
-                let end = cell.cols.end.min(start + CHUNK);
-                let from = source.segment(row, start, end);
-                let codes = codes.get_mut(..from.len()).unwrap_or_default();
-                let back = back.get_mut(..from.len()).unwrap_or_default();
-                let random = random_of(random, source, row, start, end);
-                kernel::encode_scaled(params, scale.factor, random, from, codes);
-                kernel::decode_scaled(self.element, scale.dequantize, codes, back);
-                for (x, y) in from.iter().zip(back) {
-                    let error = x.to_f32() as f64 - *y as f64;
-                    sum += if error.is_finite() {
-                        error * error
-                    } else {
-                        0.0
-                    };
-                }
-            }
-        }
-        sum
-    }
-
-    /// Writes the codes of one block.
-    fn encode_cell<S: FitsF32>(
-        &self,
-        params: &Params,
-        random: Option<Philox>,
-        source: Matrix<'_, S>,
-        codes: &mut MatrixMut<'_, u8>,
-        cell: &Cell,
-        scale: &BlockScale,
-    ) -> Stats {
-        let poisoned = scale.is_nan();
-        let factor = if poisoned {
-            Factor::Shift(0)
-        } else {
-            scale.factor
-        };
-        let mut stats = Stats::EMPTY;
-        for row in cell.rows.clone() {
-            let (start, end) = (cell.cols.start, cell.cols.end);
-            let from = source.segment(row, start, end);
-            let to = codes.segment(row, start, end);
-            let random = random_of(random, source, row, start, end);
-            let of_row = kernel::encode_with_stats(params, cell.seen, factor, random, from, to);
-            stats = stats.merge(of_row);
-            if poisoned {
-                to.fill(scalar::encode_f32(self.element, self.cast, f32::NAN, 0));
-            }
-        }
-        if scale.dequantize == 0.0 {
-            // Under two levels: whatever is stored, every element dequantizes to zero.
-            stats.saturated = 0;
-            stats.underflowed = stats.count - stats.zero - stats.nan;
-        }
-        if poisoned {
-            // No element of a poisoned block was rounded.
-            stats.saturated = 0;
-            stats.underflowed = 0;
-        }
-        stats
-    }
-
-    /// The amax of one block; the block keeps what was seen.
-    fn cell_amax<S: FitsF32>(&self, source: Matrix<'_, S>, cell: &mut Cell) -> Amax {
-        let (mut amax, mut seen) = (Amax::ZERO, Extremes::EMPTY);
-        for row in cell.rows.clone() {
-            let elements = source.segment(row, cell.cols.start, cell.cols.end);
-            let of_row = kernel::extremes(elements);
-            seen = seen.merge(of_row);
-            amax = amax.merge(match self.special {
-                Special::Ignore if !of_row.amax.is_finite() => finite_amax(elements),
-                _ => of_row.amax,
-            });
-        }
-        cell.seen = Some(seen);
-        amax
-    }
-
-    /// Rows without gaps between them as one, where blocks are the same elements then: longer runs
-    /// for the kernels.
-    fn joined<'a, 'b, A, B>(
-        &self,
-        a: Matrix<'a, A>,
-        b: MatrixMut<'b, B>,
-    ) -> (Matrix<'a, A>, MatrixMut<'b, B>) {
-        let Block { rows, cols } = self.block;
-        let are_parts_of_rows = rows == 1 && cols > 0 && a.cols().is_multiple_of(cols);
-        if (self.block == Block::TENSOR || are_parts_of_rows) && a.is_dense() && b.is_dense() {
-            (a.joined(), b.joined())
-        } else {
-            (a, b)
-        }
-    }
-
-    /// Visits the blocks of a matrix, row-major.
-    fn each_block(&self, rows: usize, cols: usize, mut visit: impl FnMut(Cell)) {
-        let (down, across) = self.block.grid(rows, cols);
-        if across == 0 {
-            // Without elements the rows may be any number.
-            return;
-        }
-        for i in 0..down {
-            for j in 0..across {
-                visit(Cell {
-                    index: i * across + j,
-                    rows: part(i, self.block.rows, rows),
-                    cols: part(j, self.block.cols, cols),
-                    seen: None,
-                });
-            }
         }
     }
 
@@ -772,41 +511,3 @@ impl Recipe {
 
 /// Elements that are decoded at a time, on the stack.
 const CHUNK: usize = 256;
-
-/// The random bits of a part of a row.
-fn random_of<S>(
-    random: Option<Philox>,
-    source: Matrix<'_, S>,
-    row: usize,
-    start: usize,
-    end: usize,
-) -> Option<Random<'static>> {
-    let random = random?;
-    let first = (row as u64)
-        .wrapping_mul(source.cols() as u64)
-        .wrapping_add(source.first_column(row, start, end) as u64);
-    Some(Random::Philox(
-        random.at(random.first_index.wrapping_add(first)),
-    ))
-}
-
-/// The elements of part `i` of an extent cut into parts of `size` (0: one part).
-fn part(i: usize, size: usize, extent: usize) -> Range<usize> {
-    if size == 0 {
-        return 0..extent;
-    }
-    let start = i * size;
-    start..extent.min(start.saturating_add(size))
-}
-
-/// The amax of the finite elements.
-fn finite_amax<S: FitsF32>(elements: &[S]) -> Amax {
-    let mut amax = Amax::ZERO;
-    for element in elements {
-        let of_one = Amax::of(element.to_f32());
-        if of_one.is_finite() {
-            amax = amax.merge(of_one);
-        }
-    }
-    amax
-}

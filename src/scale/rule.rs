@@ -285,7 +285,19 @@ impl TensorScale {
 
 /// The largest value of a format.
 fn largest_of(format: Format) -> f32 {
-    scalar::decode_f32(format, format.spec().max_magnitude() as u8)
+    const NUMBERS: usize = u8::MAX as usize + 1;
+    static LARGEST: [f32; NUMBERS] = {
+        let mut largest = [f32::NAN; NUMBERS];
+        let mut i = 0;
+        while i < Format::ALL.len() {
+            let format = Format::ALL[i];
+            let max = format.spec().max_magnitude() as u8;
+            largest[format as usize] = scalar::decode_f32(format, max);
+            i += 1;
+        }
+        largest
+    };
+    LARGEST.get(format as usize).copied().unwrap_or(f32::NAN)
 }
 
 /// The carry of [`ExponentRule::Nearest`]: the power of two nearest to the quotient of two

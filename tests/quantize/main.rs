@@ -7,6 +7,7 @@
 
 mod arguments;
 mod choices;
+mod copies;
 mod data;
 mod dequantize;
 #[cfg(target_arch = "x86_64")]

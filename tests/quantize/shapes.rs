@@ -335,9 +335,18 @@ fn profiles() -> impl Strategy<Value = Profile> {
     ]
 }
 
+/// Some wider or higher than a tile of the quantizer.
+fn shapes() -> impl Strategy<Value = (usize, usize)> {
+    prop_oneof![
+        18 => (extents(), extents()),
+        1 => (0usize..6, 500usize..1200),
+        1 => (500usize..1200, 0usize..6),
+    ]
+}
+
 prop_compose! {
     fn cases()(
-        (rows, cols) in (extents(), extents()),
+        (rows, cols) in shapes(),
         plan in plans(),
         (seed, stream, first_index) in (any::<u64>(), any::<u64>(), any::<u64>()),
         source in select(vec![Source::F32, Source::F32, Source::F16, Source::Bf16]),

@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Blocks of any shape, a tile of the matrix at a time: the rows of a block, and as many columns as
+//! stay in the cache until they are read again.
+//!
+//! Down a tile everything is a vector over its columns: first the amax of each column, and from
+//! those the amax of each block; then, with a factor for each column, the codes of one row after
+//! another. Blocks of 32x1 take the same time as those of 128x128.
+
+use core::ops::Range;
+
+use super::encode::{Encoded, zeros};
+use super::groups::{GroupRule, quantize_scale};
+use super::isa::Isa;
+use super::params::Params;
+use super::portable::{self, INFINITY};
+use super::transpose::{self, Strip};
+use super::{Factor, Operation, statistics};
+use crate::float::FitsF32;
+use crate::matrix::{Matrix, MatrixMut};
+use crate::random::Philox;
+use crate::stats::Stats;
+
+/// The most columns of a tile: the buffers of all steps take 8 KiB of stack on 64-bit machines (and
+/// 16 KiB more for a transposed copy), 1 KiB (2 KiB more) elsewhere.
+pub(crate) const COLUMNS: usize = if cfg!(target_pointer_width = "64") {
+    512
+} else {
+    64
+};
+
+/// Elements a chunk where a cast needs all steps.
+const CHUNK: usize = 256;
+
+/// A part of a matrix, at most [`COLUMNS`] wide.
+#[derive(Clone, Debug)]
+pub(crate) struct Tile {
+    /// Its rows.
+    pub rows: Range<usize>,
+    /// Its columns.
+    pub cols: Range<usize>,
+}
+
+impl Tile {
+    /// The elements of a row that are there, and the column of the tile where they begin.
+    #[inline(always)]
+    fn row<'a, S>(&self, source: Matrix<'a, S>, row: usize) -> (usize, &'a [S]) {
+        let (start, end) = (self.cols.start, self.cols.end);
+        let first = source.first_column(row, start, end);
+        (first - start, source.segment(row, start, end))
+    }
+}
+
+/// The blocks of a tile: each as wide as the others, but the last, which may be narrower.
+#[derive(Clone, Copy)]
+pub(crate) struct Blocks<'a> {
+    /// Columns of a block.
+    pub width: usize,
+    /// The bits of the amax of each, as `f32`; above infinity where there is a NaN.
+    pub amaxes: &'a [u32],
+    /// What is done to their elements.
+    pub operation: Operation,
+    /// And by which number, positive and finite.
+    pub factors: &'a [f32],
+    /// The random bits of a stochastic cast, by the number of the element.
+    pub random: Option<Philox>,
+}
+
+/// Memory for the work on tiles, to be used again and again.
+pub(crate) struct Buffers {
+    /// The bits of the amax of each block.
+    pub amaxes: [u32; COLUMNS],
+    /// By what its elements are multiplied or divided.
+    pub factors: [f32; COLUMNS],
+    /// The byte of its scale.
+    pub codes: [u8; COLUMNS],
+    /// What encoding needs.
+    pub scratch: Scratch,
+}
+
+/// Memory for encoding.
+pub(crate) struct Scratch {
+    /// The factor of each column.
+    factors: [f32; COLUMNS],
+    /// The elements of a row, after their factors.
+    scaled: [f32; COLUMNS],
+}
+
+impl Buffers {
+    pub(crate) const fn new() -> Buffers {
+        Buffers {
+            amaxes: [0; COLUMNS],
+            factors: [0.0; COLUMNS],
+            codes: [0; COLUMNS],
+            scratch: Scratch {
+                factors: [0.0; COLUMNS],
+                scaled: [0.0; COLUMNS],
+            },
+        }
+    }
+}
+
+/// See [`super::block_ranges`].
+pub(super) fn ranges<I: Isa, S: FitsF32>(
+    isa: I,
+    source: Matrix<'_, S>,
+    tile: &Tile,
+    width: usize,
+    amaxes: &mut [u32; COLUMNS],
+) -> u32 {
+    let columns = tile.cols.len();
+    isa.vectorize(|| {
+        let least = column_ranges(source, tile, amaxes);
+        if width > 1 {
+            // The place of a block lies in none of the blocks after it.
+            for (block, first) in (0..columns).step_by(width.max(1)).enumerate() {
+                let of_block = amaxes.get(first..columns.min(first + width));
+                let most = of_block.unwrap_or_default().iter();
+                let most = most.fold(0, |most: u32, &amax| most.max(amax));
+                if let Some(place) = amaxes.get_mut(block) {
+                    *place = most;
+                }
+            }
+        }
+        least
+    })
+}
+
+/// The same for blocks of one column.
+#[inline(always)]
+fn column_ranges<S: FitsF32>(
+    source: Matrix<'_, S>,
+    tile: &Tile,
+    amaxes: &mut [u32; COLUMNS],
+) -> u32 {
+    let amaxes = amaxes.get_mut(..tile.cols.len()).unwrap_or_default();
+    amaxes.fill(0);
+    let mut least = u32::MAX;
+    for rows in tile.rows.clone().step_by(AT_ONCE) {
+        let row = |i| tile.row(source, rows + i);
+        let four = [row(0), row(1), row(2), row(3)];
+        let is_whole = four.iter().all(|(_, row)| row.len() == amaxes.len());
+        if is_whole && rows + AT_ONCE <= tile.rows.end {
+            let [(_, a), (_, b), (_, c), (_, d)] = four;
+            let rows = a.iter().zip(b).zip(c).zip(d);
+            for ((((&a, &b), &c), &d), amax) in rows.zip(&mut *amaxes) {
+                let four = [a, b, c, d].map(abs_bits);
+                *amax = four.iter().fold(*amax, |most, &abs| most.max(abs));
+                least = four
+                    .iter()
+                    .fold(least, |least, &abs| least.min(abs.wrapping_sub(1)));
+            }
+            continue;
+        }
+        for row in rows..tile.rows.end.min(rows + AT_ONCE) {
+            let (first, row) = tile.row(source, row);
+            let amaxes = amaxes.get_mut(first..).unwrap_or_default();
+            for (&x, amax) in row.iter().zip(amaxes) {
+                let abs = abs_bits(x);
+                *amax = (*amax).max(abs);
+                least = least.min(abs.wrapping_sub(1));
+            }
+        }
+    }
+    let to_f32 = |bits: u32| portable::f32_bits(S::from_wide_bits(bits as u64));
+    for amax in amaxes {
+        *amax = to_f32(*amax);
+    }
+    let infinity = S::TYPE.spec().infinity_magnitude().unwrap_or_default() as u32;
+    to_f32(least.min(infinity - 1) + 1)
+}
+
+/// Rows that are folded at once, so that the amaxes are stored less often.
+const AT_ONCE: usize = 4;
+
+/// The bits of an absolute value in its own type, which are ordered as the values are; zero less 1 is
+/// the largest.
+#[inline(always)]
+fn abs_bits<S: FitsF32>(x: S) -> u32 {
+    x.to_wide_bits() as u32 & S::TYPE.spec().magnitude_mask() as u32
+}
+
+/// See [`super::power_scales`].
+pub(super) fn power_scales<I: Isa>(
+    isa: I,
+    rule: GroupRule,
+    amaxes: &[u32],
+    codes: &mut [u8],
+    factors: &mut [f32],
+) -> bool {
+    isa.vectorize(|| {
+        let mut most = 0;
+        for ((&amax, factor), code) in amaxes.iter().zip(factors).zip(codes) {
+            *code = rule.code(amax);
+            let by = f32::from_bits(quantize_scale(*code));
+            *factor = if amax < INFINITY { by } else { f32::NAN };
+            most = amax.max(most);
+        }
+        most < INFINITY
+    })
+}
+
+/// See [`super::encode_tile`].
+pub(super) fn encode<I: Isa, S: FitsF32>(
+    isa: I,
+    params: &Params,
+    blocks: Blocks<'_>,
+    source: Matrix<'_, S>,
+    tile: &Tile,
+    scratch: &mut Scratch,
+    codes: &mut MatrixMut<'_, u8>,
+) -> Stats {
+    let mut columns = Columns::new(isa, params, blocks, scratch);
+    let mut stats = Stats::EMPTY;
+    for row in tile.rows.clone() {
+        let to = codes.segment(row, tile.cols.start, tile.cols.end);
+        stats = stats.merge(columns.encode(isa, source, tile, row, to));
+    }
+    stats
+}
+
+/// See [`super::encode_tile_transposed`].
+pub(super) fn encode_transposed<I: Isa, S: FitsF32>(
+    isa: I,
+    params: &Params,
+    blocks: Blocks<'_>,
+    source: Matrix<'_, S>,
+    tile: &Tile,
+    scratch: &mut Scratch,
+    codes: &mut MatrixMut<'_, u8>,
+) -> Stats {
+    let mut columns = Columns::new(isa, params, blocks, scratch);
+    let mut stats = Stats::EMPTY;
+    let mut strip = Strip::new();
+    for first in tile.rows.clone().step_by(transpose::ROWS) {
+        let rows = first..tile.rows.end.min(first + transpose::ROWS);
+        for (row, to) in rows.clone().zip(strip.rows()) {
+            let to = to.get_mut(..tile.cols.len()).unwrap_or_default();
+            stats = stats.merge(columns.encode(isa, source, tile, row, to));
+        }
+        strip.store(isa, rows, tile.cols.clone(), codes);
+    }
+    stats
+}
+
+/// A factor for each column of a tile, and what all its rows share.
+struct Columns<'a> {
+    params: &'a Params,
+    operation: Operation,
+    scratch: &'a mut Scratch,
+    random: Option<Philox>,
+    /// The bits of the largest absolute value after its factor.
+    largest: u32,
+    /// Whether the one-pass loop does: the cast is a plain one, and all elements are finite.
+    is_plain: bool,
+}
+
+impl<'a> Columns<'a> {
+    fn new<I: Isa>(
+        isa: I,
+        params: &'a Params,
+        blocks: Blocks<'_>,
+        scratch: &'a mut Scratch,
+    ) -> Columns<'a> {
+        let (most, largest) = isa.vectorize(|| {
+            let (mut most, mut largest) = (0, 0);
+            for (&amax, &by) in blocks.amaxes.iter().zip(blocks.factors) {
+                most = amax.max(most);
+                largest = blocks.operation.of_abs(amax, by).max(largest);
+            }
+            for (columns, &by) in scratch
+                .factors
+                .chunks_mut(blocks.width.max(1))
+                .zip(blocks.factors)
+            {
+                columns.fill(by);
+            }
+            (most, largest)
+        });
+        let is_plain = params.plain.is_some_and(|plain| plain.random_bits == 0);
+        Columns {
+            params,
+            operation: blocks.operation,
+            scratch,
+            random: blocks.random,
+            largest,
+            is_plain: is_plain && most < INFINITY,
+        }
+    }
+
+    /// Encodes one row of the tile. Where the loop is the plain one, the statistics lack amax and
+    /// minimum.
+    fn encode<I: Isa, S: FitsF32>(
+        &mut self,
+        isa: I,
+        source: Matrix<'_, S>,
+        tile: &Tile,
+        row: usize,
+        codes: &mut [u8],
+    ) -> Stats {
+        let (first, from) = tile.row(source, row);
+        if self.is_plain
+            && let Some(stats) = self.encode_plain(isa, first, from, codes)
+        {
+            return stats;
+        }
+        let number = source.number(row, tile.cols.start, tile.cols.end);
+        let random = self
+            .random
+            .map(|random| random.at(random.first_index.wrapping_add(number)));
+        self.encode_general(isa, random, first, from, codes)
+    }
+
+    /// Scales a row and encodes it in one pass, if there is such a loop for the cast.
+    fn encode_plain<I: Isa, S: FitsF32>(
+        &mut self,
+        isa: I,
+        first: usize,
+        source: &[S],
+        codes: &mut [u8],
+    ) -> Option<Stats> {
+        let (params, beyond) = (self.params, self.params.beyond);
+        let Scratch { factors, scaled } = &mut *self.scratch;
+        let factors = factors.get(first..).unwrap_or_default();
+        let scaled = scaled.get_mut(..source.len()).unwrap_or_default();
+        let is_quotient = matches!(self.operation, Operation::Divide);
+        isa.vectorize(|| {
+            let elements = source.iter().zip(factors).zip(&mut *scaled);
+            if is_quotient {
+                elements.for_each(|((&x, by), scaled)| *scaled = value(x) / by);
+            } else {
+                elements.for_each(|((&x, by), scaled)| *scaled = value(x) * by);
+            }
+        });
+        let mut saturated = 0;
+        let zero_codes = if self.largest < beyond {
+            isa.encode_bounded(params, Factor::ONE, scaled, codes)?
+        } else {
+            // There is no NaN, which is all that would be slow.
+            let slow = |_: &[f32], _: &mut [u8]| debug_assert!(false, "a NaN below the amax");
+            if !isa.encode_fast(params, Factor::ONE, scaled, codes, slow) {
+                return None;
+            }
+            saturated = isa.vectorize(|| statistics::count_beyond(beyond, 1.0, scaled));
+            isa.count_zero_codes(params, codes)
+        };
+        let (zero, underflowed) = zeros(isa, zero_codes, source);
+        Some(Stats {
+            count: source.len() as u64,
+            zero,
+            saturated,
+            underflowed,
+            ..Stats::EMPTY
+        })
+    }
+
+    /// Encodes a row by any cast.
+    fn encode_general<I: Isa, S: FitsF32>(
+        &self,
+        isa: I,
+        random: Option<Philox>,
+        first: usize,
+        source: &[S],
+        codes: &mut [u8],
+    ) -> Stats {
+        let mut loaded = [0; CHUNK];
+        let mut scaled = [0; CHUNK];
+        let mut words = [0; CHUNK];
+        let mut stats = Stats::EMPTY;
+        let factors = self.scratch.factors.get(first..).unwrap_or_default();
+        let chunks = source.chunks(CHUNK).zip(codes.chunks_mut(CHUNK));
+        for ((number, (source, codes)), factors) in chunks.enumerate().zip(factors.chunks(CHUNK)) {
+            let loaded = loaded.get_mut(..source.len()).unwrap_or_default();
+            let scaled = scaled.get_mut(..source.len()).unwrap_or_default();
+            isa.load(source, loaded);
+            isa.vectorize(|| scale(self.operation, factors, loaded, scaled));
+            if let Some(random) = random {
+                let mut bits = [0; CHUNK];
+                let bits = bits.get_mut(..source.len()).unwrap_or_default();
+                isa.random(&random, (number * CHUNK) as u64, bits);
+                for (word, &bits) in words.iter_mut().zip(&*bits) {
+                    *word = bits as u32;
+                }
+            }
+            let beyond = isa.encode_bits(self.params, scaled, &words, codes);
+            let chunk = Encoded {
+                source,
+                loaded,
+                scaled,
+                codes,
+            };
+            stats = stats.merge(isa.vectorize(|| statistics::stats(self.params, &chunk, beyond)));
+        }
+        stats
+    }
+}
+
+#[inline(always)]
+fn value<S: FitsF32>(x: S) -> f32 {
+    f32::from_bits(portable::f32_bits(x))
+}
+
+/// As [`portable::scale`], with a factor for each element.
+#[inline(always)]
+fn scale(operation: Operation, factors: &[f32], loaded: &[u32], scaled: &mut [u32]) {
+    let elements = loaded.iter().zip(factors).zip(scaled);
+    match operation {
+        Operation::Multiply => {
+            elements.for_each(|((&x, &by), scaled)| *scaled = portable::multiply(x, by));
+        }
+        Operation::Divide => {
+            elements.for_each(|((&x, &by), scaled)| *scaled = portable::divide(x, by));
+        }
+        Operation::Shift => {
+            elements.for_each(|((&x, &by), scaled)| *scaled = portable::shift(x, by));
+        }
+    }
+}

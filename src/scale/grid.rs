@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How a matrix is cut into blocks, and those into parts that are worked on at a time.
+
+use core::ops::Range;
+
+use super::Block;
+use crate::kernel::{COLUMNS, Tile};
+use crate::stats::Extremes;
+
+/// The blocks of a matrix, and the order of their scales.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Grid {
+    /// The shape of the matrix.
+    pub rows: usize,
+    pub cols: usize,
+    /// That of a block.
+    pub block: Block,
+    /// Whether codes and scales are those of the transposed matrix.
+    pub transposed: bool,
+    /// Blocks down and across.
+    down: usize,
+    across: usize,
+}
+
+/// One block: the place of its scale, and its elements.
+pub(super) struct Cell {
+    pub index: usize,
+    pub rows: Range<usize>,
+    pub cols: Range<usize>,
+    /// What was seen of them, if they were looked at.
+    pub seen: Option<Extremes>,
+}
+
+/// Blocks by their places: how far down, and how far across.
+#[derive(Clone, Debug)]
+pub(super) struct Region {
+    pub down: Range<usize>,
+    pub across: Range<usize>,
+}
+
+impl Grid {
+    /// Of a matrix of that shape.
+    pub fn new(rows: usize, cols: usize, block: Block, transposed: bool) -> Grid {
+        let (down, across) = block.grid(rows, cols);
+        Grid {
+            rows,
+            cols,
+            block,
+            transposed,
+            down,
+            across,
+        }
+    }
+
+    /// All blocks. Without columns there are none, although the rows may be any number.
+    pub fn all(&self) -> Region {
+        Region {
+            down: if self.across == 0 { 0..0 } else { 0..self.down },
+            across: 0..self.across,
+        }
+    }
+
+    /// The blocks that begin in these rows and columns.
+    pub fn region(&self, rows: Range<usize>, cols: Range<usize>) -> Region {
+        Region {
+            down: blocks(rows, self.block.rows),
+            across: blocks(cols, self.block.cols),
+        }
+    }
+
+    /// The block in row `i`, column `j` of the grid.
+    pub fn cell(&self, i: usize, j: usize) -> Cell {
+        Cell {
+            index: self.index(i, j),
+            rows: part(i, self.block.rows, self.rows),
+            cols: part(j, self.block.cols, self.cols),
+            seen: None,
+        }
+    }
+
+    /// Where its scale lies.
+    pub fn index(&self, i: usize, j: usize) -> usize {
+        if self.transposed {
+            j * self.down + i
+        } else {
+            i * self.across + j
+        }
+    }
+
+    /// The distance between the scales of blocks side by side.
+    pub fn step(&self) -> usize {
+        if self.transposed { self.down } else { 1 }
+    }
+
+    /// Columns of a block.
+    pub fn width(&self) -> usize {
+        match self.block.cols {
+            0 => self.cols,
+            cols => cols.min(self.cols),
+        }
+    }
+
+    /// Whether a block fits a tile.
+    pub fn is_narrow(&self) -> bool {
+        self.width() <= COLUMNS
+    }
+
+    /// Visits the blocks, row-major.
+    pub fn each_cell(&self, mut visit: impl FnMut(Cell)) {
+        let Region { down, across } = self.all();
+        for i in down {
+            for j in across.clone() {
+                visit(self.cell(i, j));
+            }
+        }
+    }
+
+    /// Visits a region in parts one block high, as wide as a tile may be; at least one block.
+    pub fn each_run(&self, region: &Region, mut visit: impl FnMut(usize, Range<usize>)) {
+        let blocks = (COLUMNS / self.width().max(1)).max(1);
+        for i in region.down.clone() {
+            for first in region.across.clone().step_by(blocks) {
+                visit(i, first..region.across.end.min(first + blocks));
+            }
+        }
+    }
+
+    /// The elements of such a part.
+    pub fn tile(&self, i: usize, run: &Range<usize>) -> Tile {
+        let first = part(run.start, self.block.cols, self.cols);
+        let last = part(run.end.saturating_sub(1), self.block.cols, self.cols);
+        Tile {
+            rows: part(i, self.block.rows, self.rows),
+            cols: first.start..last.end,
+        }
+    }
+}
+
+/// The elements of part `i` of an extent cut into parts of `size` (0: one part).
+fn part(i: usize, size: usize, extent: usize) -> Range<usize> {
+    if size == 0 {
+        return 0..extent;
+    }
+    let start = i * size;
+    start..extent.min(start.saturating_add(size))
+}
+
+/// The parts that begin in a range of elements.
+fn blocks(range: Range<usize>, size: usize) -> Range<usize> {
+    let before = |end: usize| match size {
+        0 => (end > 0) as usize,
+        _ => end.div_ceil(size),
+    };
+    before(range.start)..before(range.end)
+}

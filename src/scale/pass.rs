@@ -1,0 +1,591 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! One pass of the quantizer over a matrix, or a part of it: amaxes, scales, codes, counts.
+//!
+//! Narrow blocks are handled many at a time, in tiles ([`kernel::encode_tile`]); wide ones, and the
+//! few that are out of the ordinary, one at a time, row by row. Which way a block goes changes
+//! nothing but speed.
+
+use core::ops::Range;
+
+use super::grid::{Cell, Grid, Region};
+use super::quantize::{GivenScales, ScalesMut};
+use super::rule::TensorScale;
+use super::{Block, BlockScale, Convention, ExponentRule, Kind, Recipe, Scaling, Special};
+use crate::float::FitsF32;
+use crate::kernel::{
+    self, Blocks, Buffers, COLUMNS, Factor, GROUP, GROUPS, GroupRule, Operation, Params, Scratch,
+    Tile,
+};
+use crate::matrix::{Matrix, MatrixMut};
+use crate::random::{Philox, Random};
+use crate::scalar;
+use crate::stats::{Amax, Extremes, Stats};
+
+/// Where the scale of a block comes from.
+#[derive(Clone, Copy)]
+pub(super) enum Origin<'a> {
+    /// From the elements.
+    Search,
+    /// From amaxes computed before.
+    Amax(&'a [Amax]),
+    /// It is given.
+    Given(GivenScales<'a>),
+}
+
+/// Where a pass writes.
+pub(super) struct Output<'a> {
+    /// The codes, in the shape of the source or transposed.
+    pub codes: MatrixMut<'a, u8>,
+    /// The scales, unless they are given.
+    pub scales: Option<ScalesMut<'a>>,
+}
+
+impl Output<'_> {
+    fn store(&mut self, index: usize, scale: &BlockScale) {
+        if let Some(scales) = &mut self.scales {
+            scales.store(index, scale);
+        }
+    }
+
+    /// Fills a block of codes.
+    fn fill(&mut self, cell: &Cell, transposed: bool, code: u8) {
+        let (rows, cols) = if transposed {
+            (&cell.cols, &cell.rows)
+        } else {
+            (&cell.rows, &cell.cols)
+        };
+        for row in rows.clone() {
+            self.codes.segment(row, cols.start, cols.end).fill(code);
+        }
+    }
+
+    /// Stores bytes of scales, `step` places apart.
+    fn store_codes(&mut self, index: usize, step: usize, codes: &[u8]) {
+        if let Some(ScalesMut::E8M0(scales)) = &mut self.scales {
+            let places = scales.get_mut(index..).unwrap_or_default();
+            if step == 1 {
+                places
+                    .iter_mut()
+                    .zip(codes)
+                    .for_each(|(place, &code)| *place = code);
+            } else {
+                let places = places.iter_mut().step_by(step.max(1));
+                places.zip(codes).for_each(|(place, &code)| *place = code);
+            }
+        }
+    }
+}
+
+/// What all blocks of a pass share.
+pub(super) struct Pass<'a> {
+    recipe: &'a Recipe,
+    grid: Grid,
+    origin: Origin<'a>,
+    random: Option<Philox>,
+    params: Params,
+    tensor: TensorScale,
+    /// The rule of the scales, where many can be computed at once.
+    rule: Option<GroupRule>,
+}
+
+impl<'a> Pass<'a> {
+    /// A pass over `source`, for callers that have set the floating-point environment. Where there
+    /// is a scale of the tensor, it is computed and stored.
+    pub fn begin<S: FitsF32>(
+        recipe: &'a Recipe,
+        grid: Grid,
+        origin: Origin<'a>,
+        random: Option<Philox>,
+        source: Matrix<'_, S>,
+        output: &mut Output<'_>,
+    ) -> Pass<'a> {
+        let tensor = recipe.tensor_scale(recipe.whole_amax(grid, origin, source));
+        if let Some(scales) = &mut output.scales {
+            scales.store_tensor(&tensor);
+        }
+        // A transposed copy is written from elsewhere.
+        let codes = match grid.transposed {
+            true => 0,
+            false => grid.rows.saturating_mul(grid.cols),
+        };
+        let rule = match (origin, recipe.scaling) {
+            (Origin::Search, Scaling::E8M0(rule)) => recipe.group_rule(rule),
+            _ => None,
+        };
+        Pass {
+            recipe,
+            grid,
+            origin,
+            random: random.filter(|_| recipe.cast.rounding.is_stochastic()),
+            params: Params::new(recipe.element, recipe.cast).for_codes(codes),
+            tensor,
+            rule,
+        }
+    }
+
+    /// Ends the pass.
+    pub fn settle(&self) {
+        kernel::settle(&self.params);
+    }
+
+    /// Quantizes the blocks of a region.
+    pub fn quantize<S: FitsF32>(
+        &self,
+        source: Matrix<'_, S>,
+        output: &mut Output<'_>,
+        region: &Region,
+    ) -> Stats {
+        if let Some(rule) = self.rule
+            && self.grid.block == Block::new(1, GROUP)
+            && !self.grid.transposed
+            && source.is_whole()
+        {
+            return self.groups(rule, source, output, region);
+        }
+        let mut stats = Stats::EMPTY;
+        let mut buffers = Buffers::new();
+        self.grid.each_run(region, |i, run| {
+            let of_run = if self.grid.is_narrow() && !self.tries_scales() {
+                self.tile(source, output, i, run, &mut buffers)
+            } else {
+                self.cells(source, output, i, run)
+            };
+            stats = stats.merge(of_run);
+        });
+        stats
+    }
+
+    /// Blocks of the kernel's groups: many at once, the rest as ever.
+    fn groups<S: FitsF32>(
+        &self,
+        rule: GroupRule,
+        source: Matrix<'_, S>,
+        output: &mut Output<'_>,
+        region: &Region,
+    ) -> Stats {
+        let cols = self.grid.cols;
+        let mut stats = Stats::EMPTY;
+        for row in region.down.clone() {
+            for first in region.across.clone().step_by(GROUPS) {
+                let last = region.across.end.min(first + GROUPS);
+                let whole = last.min(cols / GROUP).max(first);
+                let (start, end) = (first * GROUP, whole * GROUP);
+                let places = self.grid.index(row, first)..self.grid.index(row, whole);
+                let Some(ScalesMut::E8M0(scales)) = &mut output.scales else {
+                    return stats;
+                };
+                let done = kernel::encode_groups(
+                    &self.params,
+                    rule,
+                    source.segment(row, start, end),
+                    output.codes.segment(row, start, end),
+                    scales.get_mut(places).unwrap_or_default(),
+                );
+                stats = stats.merge(done.unwrap_or(Stats::EMPTY));
+                let left = if done.is_some() { whole } else { first };
+                stats = stats.merge(self.cells(source, output, row, left..last));
+            }
+        }
+        stats
+    }
+
+    /// The blocks of a tile at once, but for those whose scale is zero or NaN.
+    fn tile<S: FitsF32>(
+        &self,
+        source: Matrix<'_, S>,
+        output: &mut Output<'_>,
+        i: usize,
+        run: Range<usize>,
+        buffers: &mut Buffers,
+    ) -> Stats {
+        let width = self.grid.width();
+        let tile = self.grid.tile(i, &run);
+        let min_nonzero = kernel::block_ranges(source, &tile, width, &mut buffers.amaxes);
+        self.scales(source, output, i, &run, buffers);
+        let amaxes = buffers.amaxes.get(..run.len()).unwrap_or_default();
+        let factors = buffers.factors.get(..run.len()).unwrap_or_default();
+        let scratch = &mut buffers.scratch;
+        let mut stats = Stats {
+            amax: amaxes
+                .iter()
+                .fold(Amax::ZERO, |amax, &bits| amax.merge(Amax::from_bits(bits))),
+            min_nonzero,
+            ..Stats::EMPTY
+        };
+        let mut first = 0;
+        while let Some(rest) = factors.get(first..).filter(|rest| !rest.is_empty()) {
+            let is_special = rest.first().is_some_and(|factor| factor.is_nan());
+            let alike = rest.iter().take_while(|by| by.is_nan() == is_special);
+            let end = first + alike.count();
+            let part = run.start + first..run.start + end;
+            let of_part = if is_special {
+                self.cells(source, output, i, part)
+            } else {
+                let blocks = Blocks {
+                    width,
+                    amaxes: amaxes.get(first..end).unwrap_or_default(),
+                    operation: self.operation(),
+                    factors: factors.get(first..end).unwrap_or_default(),
+                    random: self.random,
+                };
+                let tile = self.grid.tile(i, &part);
+                self.encode_tile(source, output, &tile, blocks, scratch)
+            };
+            stats = stats.merge(of_part);
+            first = end;
+        }
+        stats
+    }
+
+    /// Stores the scales of blocks with these amaxes, and says by what their elements are divided:
+    /// NaN for those that must be looked at one at a time.
+    fn scales<S: FitsF32>(
+        &self,
+        source: Matrix<'_, S>,
+        output: &mut Output<'_>,
+        i: usize,
+        run: &Range<usize>,
+        buffers: &mut Buffers,
+    ) {
+        let amaxes = buffers.amaxes.get(..run.len()).unwrap_or_default();
+        let factors = buffers.factors.get_mut(..run.len()).unwrap_or_default();
+        let codes = buffers.codes.get_mut(..run.len()).unwrap_or_default();
+        match self.rule {
+            Some(rule) => {
+                let all_finite = kernel::power_scales(rule, amaxes, codes, factors);
+                output.store_codes(self.grid.index(i, run.start), self.grid.step(), codes);
+                if all_finite {
+                    return;
+                }
+            }
+            None => factors.fill(f32::NAN),
+        }
+        let unknown = run.clone().zip(amaxes).zip(factors);
+        for ((j, &amax), factor) in unknown.filter(|(_, factor)| factor.is_nan()) {
+            let mut cell = self.grid.cell(i, j);
+            let scale = self.scale(source, &mut cell, Some(Amax::from_bits(amax)));
+            output.store(cell.index, &scale);
+            if !scale.is_nan() && scale.dequantize != 0.0 {
+                *factor = scale.factor.number();
+            }
+        }
+    }
+
+    /// What the numbers of all factors mean.
+    fn operation(&self) -> Operation {
+        match (self.recipe.scaling, self.origin) {
+            (Scaling::PowerOfTwo(_) | Scaling::E8M0(_), _) => Operation::Shift,
+            (Scaling::F32(_), Origin::Given(GivenScales::Quantize(_))) => Operation::Multiply,
+            (Scaling::F32(Convention::DeepSeek), _) => Operation::Divide,
+            (Scaling::F32(_) | Scaling::TwoLevel(_), _) => Operation::Multiply,
+        }
+    }
+
+    /// Encodes blocks with ordinary scales.
+    fn encode_tile<S: FitsF32>(
+        &self,
+        source: Matrix<'_, S>,
+        output: &mut Output<'_>,
+        tile: &Tile,
+        blocks: Blocks<'_>,
+        scratch: &mut Scratch,
+    ) -> Stats {
+        let (params, codes) = (&self.params, &mut output.codes);
+        if self.grid.transposed {
+            kernel::encode_tile_transposed(params, blocks, source, tile, scratch, codes)
+        } else {
+            kernel::encode_tile(params, blocks, source, tile, scratch, codes)
+        }
+    }
+
+    /// Blocks one at a time.
+    fn cells<S: FitsF32>(
+        &self,
+        source: Matrix<'_, S>,
+        output: &mut Output<'_>,
+        i: usize,
+        run: Range<usize>,
+    ) -> Stats {
+        let mut stats = Stats::EMPTY;
+        for j in run {
+            let mut cell = self.grid.cell(i, j);
+            let scale = self.scale(source, &mut cell, None);
+            let scale = self.with_least_error(source, &cell, scale);
+            output.store(cell.index, &scale);
+            stats = stats.merge(self.encode_cell(source, output, &cell, &scale));
+        }
+        stats
+    }
+
+    /// The scale of a block, whose amax may be known.
+    fn scale<S: FitsF32>(
+        &self,
+        source: Matrix<'_, S>,
+        cell: &mut Cell,
+        amax: Option<Amax>,
+    ) -> BlockScale {
+        let amax = match self.origin {
+            Origin::Search => self.recipe.cell_amax(source, cell, amax),
+            Origin::Amax(amax) => amax.get(cell.index).copied().unwrap_or(Amax::NAN),
+            Origin::Given(given) => {
+                let given = self.recipe.given_scale(&given, cell.index);
+                return given.unwrap_or(BlockScale::ONE);
+            }
+        };
+        self.recipe.scale_here(&self.tensor, amax)
+    }
+
+    /// Whether scales are tried out on their blocks.
+    fn tries_scales(&self) -> bool {
+        let (Scaling::PowerOfTwo(rule) | Scaling::E8M0(rule)) = self.recipe.scaling else {
+            return false;
+        };
+        rule == ExponentRule::LeastError && !matches!(self.origin, Origin::Given(_))
+    }
+
+    /// Under [`ExponentRule::LeastError`], the better of a block's scale and the one below it.
+    fn with_least_error<S: FitsF32>(
+        &self,
+        source: Matrix<'_, S>,
+        cell: &Cell,
+        scale: BlockScale,
+    ) -> BlockScale {
+        if !self.tries_scales() || scale.is_nan() || scale.code == 0 {
+            return scale;
+        }
+        let smaller = BlockScale::from_e8m0(scale.code - 1);
+        let error = |scale| self.cell_error(source, cell, scale);
+        if error(&smaller) < error(&scale) {
+            smaller
+        } else {
+            scale
+        }
+    }
+
+    /// The sum of the squared errors of a block under a scale, over its finite elements.
+    fn cell_error<S: FitsF32>(
+        &self,
+        source: Matrix<'_, S>,
+        cell: &Cell,
+        scale: &BlockScale,
+    ) -> f64 {
+        let (mut codes, mut back) = ([0; CHUNK], [0.0; CHUNK]);
+        let mut sum = 0.0;
+        for row in cell.rows.clone() {
+            for start in cell.cols.clone().step_by(CHUNK) {
+                let end = cell.cols.end.min(start + CHUNK);
+                let from = source.segment(row, start, end);
+                let codes = codes.get_mut(..from.len()).unwrap_or_default();
+                let back = back.get_mut(..from.len()).unwrap_or_default();
+                let random = self.random_of(source, row, start, end);
+                kernel::encode_scaled(&self.params, scale.factor, random, from, codes);
+                kernel::decode_scaled(self.recipe.element, scale.dequantize, codes, back);
+                for (x, y) in from.iter().zip(back) {
+                    let error = x.to_f32() as f64 - *y as f64;
+                    sum += if error.is_finite() {
+                        error * error
+                    } else {
+                        0.0
+                    };
+                }
+            }
+        }
+        sum
+    }
+
+    /// Writes the codes of one block.
+    fn encode_cell<S: FitsF32>(
+        &self,
+        source: Matrix<'_, S>,
+        output: &mut Output<'_>,
+        cell: &Cell,
+        scale: &BlockScale,
+    ) -> Stats {
+        let poisoned = scale.is_nan();
+        let factor = if poisoned { Factor::ONE } else { scale.factor };
+        let mut stats = if self.grid.transposed {
+            self.encode_transposed(source, output, cell, factor)
+        } else {
+            self.encode_rows(source, output, cell, factor)
+        };
+        if poisoned {
+            let nan = scalar::encode_f32(self.recipe.element, self.recipe.cast, f32::NAN, 0);
+            output.fill(cell, self.grid.transposed, nan);
+        }
+        if scale.dequantize == 0.0 {
+            // Under two levels: whatever is stored, every element dequantizes to zero.
+            stats.saturated = 0;
+            stats.underflowed = stats.count - stats.zero - stats.nan;
+        }
+        if poisoned {
+            // No element of a poisoned block was rounded.
+            stats.saturated = 0;
+            stats.underflowed = 0;
+        }
+        stats
+    }
+
+    /// The codes of one block, row by row.
+    fn encode_rows<S: FitsF32>(
+        &self,
+        source: Matrix<'_, S>,
+        output: &mut Output<'_>,
+        cell: &Cell,
+        factor: Factor,
+    ) -> Stats {
+        let (start, end) = (cell.cols.start, cell.cols.end);
+        let mut stats = Stats::EMPTY;
+        for row in cell.rows.clone() {
+            let from = source.segment(row, start, end);
+            let to = output.codes.segment(row, start, end);
+            let random = self.random_of(source, row, start, end);
+            let of_row =
+                kernel::encode_with_stats(&self.params, cell.seen, factor, random, from, to);
+            stats = stats.merge(of_row);
+        }
+        stats
+    }
+
+    /// The codes of one block, transposed.
+    fn encode_transposed<S: FitsF32>(
+        &self,
+        source: Matrix<'_, S>,
+        output: &mut Output<'_>,
+        cell: &Cell,
+        factor: Factor,
+    ) -> Stats {
+        let mut stats = Stats::EMPTY;
+        let Buffers {
+            amaxes, scratch, ..
+        } = &mut Buffers::new();
+        for start in cell.cols.clone().step_by(COLUMNS) {
+            let tile = Tile {
+                rows: cell.rows.clone(),
+                cols: start..cell.cols.end.min(start + COLUMNS),
+            };
+            let width = tile.cols.len();
+            let min_nonzero = kernel::block_ranges(source, &tile, width, amaxes);
+            let [amax, ..] = *amaxes;
+            let blocks = Blocks {
+                width,
+                amaxes: &[amax],
+                operation: factor.operation(),
+                factors: &[factor.number()],
+                random: self.random,
+            };
+            let of_tile = Stats {
+                amax: Amax::from_bits(amax),
+                min_nonzero,
+                ..self.encode_tile(source, output, &tile, blocks, scratch)
+            };
+            stats = stats.merge(of_tile);
+        }
+        stats
+    }
+
+    /// The random bits of a part of a row.
+    fn random_of<S>(
+        &self,
+        source: Matrix<'_, S>,
+        row: usize,
+        start: usize,
+        end: usize,
+    ) -> Option<Random<'static>> {
+        let random = self.random?;
+        let number = source.number(row, start, end);
+        Some(Random::Philox(
+            random.at(random.first_index.wrapping_add(number)),
+        ))
+    }
+}
+
+impl Recipe {
+    /// Shows the amax of each block.
+    pub(super) fn each_amax<S: FitsF32>(
+        &self,
+        grid: Grid,
+        source: Matrix<'_, S>,
+        mut visit: impl FnMut(usize, Amax),
+    ) {
+        grid.each_run(&grid.all(), |i, run| {
+            let mut amaxes = [0; COLUMNS];
+            if grid.is_narrow() {
+                kernel::block_ranges(source, &grid.tile(i, &run), grid.width(), &mut amaxes);
+            }
+            for (j, &amax) in run.zip(&amaxes) {
+                let mut cell = grid.cell(i, j);
+                let known = grid.is_narrow().then_some(Amax::from_bits(amax));
+                visit(cell.index, self.cell_amax(source, &mut cell, known));
+            }
+        });
+    }
+
+    /// The amax that the scale of the tensor comes from, under two levels.
+    fn whole_amax<S: FitsF32>(
+        &self,
+        grid: Grid,
+        origin: Origin<'_>,
+        source: Matrix<'_, S>,
+    ) -> Amax {
+        if let Some(amax) = self.tensor_amax {
+            return amax;
+        }
+        let mut whole = Amax::ZERO;
+        let mut add = |amax: Amax| {
+            if amax.is_finite() {
+                whole = whole.merge(amax);
+            }
+        };
+        match (self.scaling.kind(), origin) {
+            (Kind::TwoLevel, Origin::Search) => {
+                self.each_amax(grid, source, |_, amax| add(amax));
+            }
+            (Kind::TwoLevel, Origin::Amax(amax)) => amax.iter().copied().for_each(add),
+            _ => {}
+        }
+        whole
+    }
+
+    /// The amax of one block, where it is not known already: of its finite elements, if others
+    /// are to be ignored. A block that is looked at keeps what was seen.
+    fn cell_amax<S: FitsF32>(
+        &self,
+        source: Matrix<'_, S>,
+        cell: &mut Cell,
+        known: Option<Amax>,
+    ) -> Amax {
+        let ignores = self.special == Special::Ignore;
+        match known {
+            Some(amax) if amax.is_finite() || !ignores => return amax,
+            _ => {}
+        }
+        let (mut amax, mut seen) = (Amax::ZERO, Extremes::EMPTY);
+        for row in cell.rows.clone() {
+            let elements = source.segment(row, cell.cols.start, cell.cols.end);
+            let of_row = kernel::extremes(elements);
+            seen = seen.merge(of_row);
+            amax = amax.merge(if ignores && !of_row.amax.is_finite() {
+                finite_amax(elements)
+            } else {
+                of_row.amax
+            });
+        }
+        cell.seen = Some(seen);
+        amax
+    }
+}
+
+/// Elements that a scale is tried on at a time, on the stack.
+const CHUNK: usize = 256;
+
+/// The amax of the finite elements.
+fn finite_amax<S: FitsF32>(elements: &[S]) -> Amax {
+    let mut amax = Amax::ZERO;
+    for element in elements {
+        let of_one = Amax::of(element.to_f32());
+        if of_one.is_finite() {
+            amax = amax.merge(of_one);
+        }
+    }
+    amax
+}
