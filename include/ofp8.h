@@ -711,6 +711,57 @@ typedef struct ofp8_quantize_call {
 } ofp8_quantize_call;
 
 /**
+ * One quantized copy of a matrix, to be written. What is not needed stays zero.
+ */
+typedef struct ofp8_copy {
+    /**
+     * sizeof(ofp8_copy).
+     */
+    size_t struct_size;
+    /**
+     * The codes, one a byte.
+     */
+    uint8_t *codes;
+    /**
+     * The scales of the blocks.
+     */
+    void *scales;
+    /**
+     * Their number.
+     */
+    size_t scale_count;
+    /**
+     * The scale of each tensor under two levels, else null.
+     */
+    float *tensor_scale;
+    /**
+     * What was seen, or null.
+     */
+    struct ofp8_stats *stats;
+    /**
+     * Random bits of a stochastic rounding, or null: for each copy another stream.
+     */
+    const struct ofp8_philox *random;
+    /**
+     * Bytes between the beginnings of two rows of codes; 0 means no gaps.
+     */
+    size_t code_stride;
+    /**
+     * Bytes between the beginnings of two matrices of codes; 0 means no gaps.
+     */
+    size_t code_batch_stride;
+    /**
+     * 1 if codes and scales are those of the transposed matrix: a row of codes is a column of the
+     * source, and scales lie row-major over the grid of the transposed matrix.
+     */
+    uint32_t is_transposed;
+    /**
+     * Must be 0.
+     */
+    uint32_t reserved;
+} ofp8_copy;
+
+/**
  * The first element that is an infinity or a NaN.
  */
 typedef struct ofp8_not_finite {
@@ -1404,6 +1455,31 @@ ofp8_status ofp8_dequantize(const struct ofp8_recipe *recipe,
                             void *target);
 
 /**
+ * Quantizes a matrix twice from one read of it: rowwise by the recipe, columnwise with its
+ * blocks turned (32x1 for 1x32). Each copy is what a call of its own would give; each may be
+ * transposed, or left out (null). For Blackwell: MX blocks of 1x32, both copies as they lie. For
+ * Hopper: blocks of 1x128, the columnwise copy transposed, so that both have 1x128 blocks along K.
+ *
+ * scale_count is the number of blocks of the copy (times the batch): of a columnwise copy,
+ * ofp8_scale_grid says it with rows and cols exchanged. The number of an element for random
+ * is first_index + (batch * rows + row) * cols + col by its place in the source, in both.
+ * shape says the type, the shape and the strides of the source; its code_stride and
+ * code_batch_stride must be 0. A copy of a shard cannot be transposed.
+ *
+ * Statuses: those of ofp8_quantize, of either copy; OFP8_STRUCT_SIZE of a copy;
+ * OFP8_UNKNOWN_POLICY where is_transposed is neither 0 nor 1; OFP8_NULL_POINTER where both
+ * copies are null.
+ *
+ * The caller guarantees:
+ * As ofp8_quantize; rowwise and columnwise are null or as large as their struct_size.
+ */
+ofp8_status ofp8_quantize_copies(const struct ofp8_recipe *recipe,
+                                 const struct ofp8_shape *shape,
+                                 const void *source,
+                                 const struct ofp8_copy *rowwise,
+                                 const struct ofp8_copy *columnwise);
+
+/**
  * Looks for infinities and NaN before anything is quantized: writes the first, matrix by matrix
  * in row-major order, or that there is none.
  *
@@ -1443,6 +1519,18 @@ ofp8_status ofp8_measure(const struct ofp8_shape *shape,
  * Each pointer is null or points to an initialised structure; they may be the same.
  */
 ofp8_status ofp8_merge_stats(struct ofp8_stats *into, const struct ofp8_stats *other);
+
+/**
+ * Adds a second error, of another part, to the first. Sums are of f64: shards that are merged in the
+ * same order give the same bits. All zero is a valid beginning.
+ *
+ * Statuses: OFP8_NULL_POINTER, OFP8_MISALIGNED.
+ *
+ * The caller guarantees:
+ * Each pointer is null or points to an initialised structure; they may be the same.
+ */
+ofp8_status ofp8_merge_measured(struct ofp8_measured *into,
+                                const struct ofp8_measured *other);
 
 /**
  * Writes the number of scales in a buffer of this layout, padding included: of all grids, and

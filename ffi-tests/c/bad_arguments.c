@@ -23,7 +23,10 @@ struct world {
     uint16_t half;
     size_t down, across;
     ofp8_stats stats;
-    ofp8_not_finite first;
+    ofp8_not_finite first; /* room for a pointer that is off by one, here too */
+    uint8_t column_codes[COUNT];
+    uint8_t column_scales[COLS];
+    ofp8_stats column_stats;
     ofp8_measured measured;
     ofp8_format_info info;
 };
@@ -33,6 +36,7 @@ static ofp8_recipe recipe;
 static ofp8_shape shape;
 static ofp8_cast cast;
 static ofp8_philox philox;
+static ofp8_copy row, column;
 
 /* Good arguments, and a pattern in every output. */
 static void reset(void)
@@ -55,6 +59,17 @@ static void reset(void)
     shape.wide_type = OFP8_F32;
     memset(&cast, 0, sizeof cast);
     memset(&philox, 0, sizeof philox);
+    memset(&row, 0, sizeof row);
+    row.struct_size = sizeof row;
+    row.codes = world.codes;
+    row.scales = world.scales;
+    row.scale_count = BLOCKS;
+    row.stats = &world.stats;
+    column = row;
+    column.codes = world.column_codes;
+    column.scales = world.column_scales;
+    column.scale_count = COLS;
+    column.stats = &world.column_stats;
 }
 
 static void refused_at(ofp8_status got, ofp8_status want, const char *call, int line)
@@ -464,6 +479,107 @@ static void matrices(void)
             ofp8_quantize(&recipe, &shape, NULL, source, amax, codes, scales, BLOCKS, NULL, stats));
 }
 
+/* Every member of a copy: of the first and of the second. */
+static void copies(void)
+{
+    const ofp8_cast stochastic = {OFP8_STOCHASTIC_A, 0, 0, 16};
+    float *source = world.source;
+    for (int which = 0; which < 2; ++which) {
+        ofp8_copy *one = which == 0 ? &row : &column, *other = which == 0 ? &column : &row;
+        struct {
+            ofp8_copy known;
+            uint8_t excess[16];
+        } larger;
+#define COPIES() ofp8_quantize_copies(&recipe, &shape, source, &row, &column)
+        one->struct_size = 0;
+        REFUSED(OFP8_STRUCT_SIZE, COPIES());
+        /* A shorter one ends before its codes. */
+        one->struct_size = sizeof(size_t);
+        REFUSED(OFP8_LENGTH, COPIES());
+        memset(&larger, 0, sizeof larger);
+        larger.known = *one;
+        larger.known.struct_size = sizeof larger;
+        larger.excess[15] = 1;
+        REFUSED(OFP8_STRUCT_SIZE,
+                ofp8_quantize_copies(&recipe, &shape, source, which == 0 ? &larger.known : &row,
+                                     which == 1 ? &larger.known : &column));
+        REFUSED(OFP8_MISALIGNED,
+                ofp8_quantize_copies(&recipe, &shape, source,
+                                     which == 0 ? (ofp8_copy *)odd(&row) : &row,
+                                     which == 1 ? (ofp8_copy *)odd(&column) : &column));
+        one->reserved = 1;
+        REFUSED(OFP8_STRUCT_SIZE, COPIES());
+        one->is_transposed = 2;
+        REFUSED(OFP8_UNKNOWN_POLICY, COPIES());
+        one->codes = NULL;
+        REFUSED(OFP8_NULL_POINTER, COPIES());
+        one->scales = NULL;
+        REFUSED(OFP8_NULL_POINTER, COPIES());
+        one->scale_count -= 1;
+        REFUSED(OFP8_LENGTH, COPIES());
+        one->tensor_scale = &world.f32; /* of no two-level recipe */
+        REFUSED(OFP8_RECIPE, COPIES());
+        recipe.scaling = OFP8_SCALING_TWO_LEVEL;
+        recipe.block_scale = OFP8_UE4M3;
+        other->tensor_scale = &world.f32;
+        REFUSED(OFP8_NULL_POINTER, COPIES());
+        one->stats = (ofp8_stats *)odd(one->stats);
+        REFUSED(OFP8_MISALIGNED, COPIES());
+        one->random = (ofp8_philox *)odd(&philox);
+        REFUSED(OFP8_MISALIGNED, COPIES());
+        recipe.cast = stochastic;
+        other->random = &philox;
+        REFUSED(OFP8_RANDOM_BITS, COPIES());
+        one->code_stride = COLS - 1;
+        REFUSED(OFP8_SHAPE, COPIES());
+        one->is_transposed = 1;
+        one->code_stride = ROWS - 1;
+        REFUSED(OFP8_SHAPE, COPIES());
+        shape.batch_count = 2;
+        one->code_batch_stride = COUNT - 1;
+        one->scale_count *= 2;
+        other->scale_count *= 2;
+        REFUSED(OFP8_SHAPE, COPIES());
+        one->is_transposed = 1;
+        shape.is_shard = 1;
+        shape.shard_len = COUNT;
+        REFUSED(OFP8_SHAPE, COPIES());
+        one->code_stride = COLS + 1;
+        shape.is_shard = 1;
+        shape.shard_len = COUNT;
+        REFUSED(OFP8_SHAPE, COPIES());
+        one->codes = (uint8_t *)source;
+        REFUSED(OFP8_OVERLAP, COPIES());
+        one->scales = source;
+        REFUSED(OFP8_OVERLAP, COPIES());
+        one->stats = (ofp8_stats *)(void *)source;
+        REFUSED(OFP8_OVERLAP, COPIES());
+        one->codes = other->codes + 1;
+        REFUSED(OFP8_OVERLAP, COPIES());
+        one->scales = other->codes;
+        REFUSED(OFP8_OVERLAP, COPIES());
+        one->scales = one->codes;
+        REFUSED(OFP8_OVERLAP, COPIES());
+        one->stats = other->stats;
+        REFUSED(OFP8_OVERLAP, COPIES());
+        shape.code_stride = COLS + 1;
+        REFUSED(OFP8_SHAPE, COPIES());
+        shape.code_batch_stride = COUNT + 1;
+        REFUSED(OFP8_SHAPE, COPIES());
+    }
+    REFUSED(OFP8_NULL_POINTER, ofp8_quantize_copies(NULL, &shape, source, &row, &column));
+    REFUSED(OFP8_NULL_POINTER, ofp8_quantize_copies(&recipe, NULL, source, &row, &column));
+    REFUSED(OFP8_NULL_POINTER, ofp8_quantize_copies(&recipe, &shape, NULL, &row, &column));
+    REFUSED(OFP8_NULL_POINTER, ofp8_quantize_copies(&recipe, &shape, source, NULL, NULL));
+    REFUSED(OFP8_MISALIGNED, ofp8_quantize_copies(&recipe, &shape, odd(source), &row, &column));
+    REFUSED(OFP8_NULL_POINTER, ofp8_merge_measured(NULL, &world.measured));
+    REFUSED(OFP8_NULL_POINTER, ofp8_merge_measured(&world.measured, NULL));
+    REFUSED(OFP8_MISALIGNED, ofp8_merge_measured((ofp8_measured *)odd(&world.measured),
+                                                 &world.measured));
+    REFUSED(OFP8_MISALIGNED, ofp8_merge_measured(&world.measured,
+                                                 (ofp8_measured *)odd(&world.measured)));
+}
+
 /* What looks odd and is allowed: empty calls with null pointers, larger structures of zeros. */
 static void allowed(void)
 {
@@ -496,6 +612,7 @@ int main(void)
     recipes();
     shapes();
     matrices();
+    copies();
     allowed();
     return finish("bad_arguments");
 }

@@ -273,10 +273,122 @@ static void bad_arguments(void)
                                         BLOCKS, source, &stats_out));
 }
 
+/* Codes of a matrix, rows for columns. */
+static void transpose(const uint8_t *from, uint8_t *to)
+{
+    for (int row = 0; row < ROWS; ++row) {
+        for (int col = 0; col < COLS; ++col) {
+            to[col * ROWS + row] = from[row * COLS + col];
+        }
+    }
+}
+
+/* Two copies from one call are those of two calls; transposed, they are those of the transposed
+ * matrix; either may be left out. A batch of two, with gaps. */
+static void copies(void)
+{
+    enum { GAP = 5, DOWN = 2, COLUMN_BLOCKS = DOWN * COLS, ROW_BLOCKS = ROWS * 10 };
+    float source[2 * COUNT];
+    uint8_t codes[2 * (COUNT + GAP)], scales[2 * ROW_BLOCKS], column_codes[2 * COUNT];
+    uint8_t column_scales[2 * COLUMN_BLOCKS], turned[2][COUNT];
+    uint8_t expected[COUNT], expected_scales[COLUMN_BLOCKS];
+    ofp8_stats stats, column_stats, one, sum;
+    ofp8_copy row, column;
+    ofp8_recipe by_column;
+    fill(source, 2 * COUNT);
+    recipe.element = OFP8_E4M3;
+    recipe.scaling = OFP8_SCALING_E8M0;
+    recipe.block_scale = 0;
+    recipe.block_cols = 4;
+    by_column = recipe;
+    by_column.block_rows = 4;
+    by_column.block_cols = 1;
+    shape.batch_count = 2;
+    memset(&row, 0, sizeof row);
+    row.struct_size = sizeof row;
+    row.codes = codes;
+    row.code_batch_stride = COUNT + GAP;
+    row.scales = scales;
+    row.scale_count = sizeof scales;
+    row.stats = &stats;
+    memset(&column, 0, sizeof column);
+    column.struct_size = sizeof column;
+    column.codes = column_codes;
+    column.scales = column_scales;
+    column.scale_count = sizeof column_scales;
+    column.stats = &column_stats;
+    for (int transposed = 0; transposed < 2; ++transposed) {
+        memset(codes, PATTERN, sizeof codes);
+        memset(column_codes, PATTERN, sizeof column_codes);
+        column.is_transposed = (uint32_t)transposed;
+        CHECK(ofp8_quantize_copies(&recipe, &shape, source, &row, &column) == OFP8_OK);
+        CHECK(codes[COUNT] == PATTERN && codes[sizeof codes - 1] == PATTERN);
+        shape.batch_count = 1;
+        memset(&sum, 0, sizeof sum);
+        for (int i = 0; i < 2; ++i) {
+            CHECK(ofp8_quantize(&recipe, &shape, NULL, source + i * COUNT, NULL, expected,
+                                expected_scales, ROW_BLOCKS, NULL, &one)
+                  == OFP8_OK);
+            CHECK(memcmp(codes + i * (COUNT + GAP), expected, COUNT) == 0);
+            CHECK(memcmp(scales + i * ROW_BLOCKS, expected_scales, ROW_BLOCKS) == 0);
+            CHECK(ofp8_quantize(&by_column, &shape, NULL, source + i * COUNT, NULL, expected,
+                                expected_scales, COLUMN_BLOCKS, NULL, &one)
+                  == OFP8_OK);
+            CHECK(ofp8_merge_stats(&sum, &one) == OFP8_OK);
+            transpose(expected, turned[i]);
+            CHECK(memcmp(column_codes + i * COUNT, transposed ? turned[i] : expected, COUNT) == 0);
+            for (int col = 0; col < COLS; ++col) {
+                for (int down = 0; down < DOWN; ++down) {
+                    int place = transposed ? col * DOWN + down : down * COLS + col;
+                    CHECK(column_scales[i * COLUMN_BLOCKS + place]
+                          == expected_scales[down * COLS + col]);
+                }
+            }
+        }
+        CHECK(memcmp(&column_stats, &sum, sizeof sum) == 0);
+        shape.batch_count = 2;
+    }
+
+    memset(column_codes, PATTERN, sizeof column_codes);
+    CHECK(ofp8_quantize_copies(&recipe, &shape, source, NULL, &column) == OFP8_OK);
+    CHECK(memcmp(column_codes, turned, sizeof turned) == 0);
+    memcpy(expected, codes, COUNT);
+    memset(codes, PATTERN, sizeof codes);
+    CHECK(ofp8_quantize_copies(&recipe, &shape, source, &row, NULL) == OFP8_OK);
+    CHECK(memcmp(expected, codes, COUNT) == 0);
+    shape.rows = 0;
+    row.scale_count = column.scale_count = 0;
+    CHECK(ofp8_quantize_copies(&recipe, &shape, NULL, &row, &column) == OFP8_OK);
+    CHECK(stats.count == 0 && column_stats.count == 0);
+    reset();
+}
+
+/* Errors of two shards, merged, are those of the whole where sums are exact. */
+static void merged_errors(void)
+{
+    const float source[4] = {1.0f, -2.0f, 3.0f, 5.0f}, stored[4] = {1.5f, -2.0f, 2.0f, 5.25f};
+    ofp8_measured whole, sum, part;
+    memset(&sum, 0, sizeof sum);
+    shape.rows = 1;
+    shape.cols = 4;
+    CHECK(ofp8_measure(&shape, source, stored, 0, &whole) == OFP8_OK);
+    shape.cols = 2;
+    for (int i = 0; i < 2; ++i) {
+        CHECK(ofp8_measure(&shape, source + 2 * i, stored + 2 * i, 0, &part) == OFP8_OK);
+        CHECK(ofp8_merge_measured(&sum, &part) == OFP8_OK);
+    }
+    CHECK(sum.count == 4 && sum.signal == 39.0 && sum.noise == 1.3125 && sum.absolute == 1.75);
+    CHECK(sum.max_absolute == 1.0 && sum.max_relative == 0.5);
+    CHECK(memcmp(&sum, &whole, sizeof sum) == 0);
+    reset();
+}
+
 int main(void)
 {
     reset();
     two_levels();
+    copies();
+    merged_errors();
     given();
     batches_and_lists();
     shards();

@@ -131,6 +131,19 @@ fn structures() -> Vec<Structure> {
             tensor_scale,
             stats
         }),
+        structure!(ofp8_copy {
+            struct_size,
+            codes,
+            scales,
+            scale_count,
+            tensor_scale,
+            stats,
+            random,
+            code_stride,
+            code_batch_stride,
+            is_transposed,
+            reserved,
+        }),
         structure!(ofp8_not_finite {
             batch,
             row,

@@ -6,7 +6,7 @@
 use ofp8_ffi_tests::workspace;
 
 /// The files of the C ABI, in the order in which the header tells its story.
-const FILES: [&str; 13] = [
+const FILES: [&str; 14] = [
     "status",
     "kernel",
     "info",
@@ -15,6 +15,7 @@ const FILES: [&str; 13] = [
     "recipe",
     "shape",
     "quantize",
+    "copies",
     "inspect",
     "layout",
     "delayed",

@@ -95,6 +95,9 @@ pub(super) struct Extent {
 }
 
 impl Extent {
+    /// Of nothing.
+    pub(super) const EMPTY: Extent = Extent { begin: 0, bytes: 0 };
+
     /// The extent of `len` elements of `size` bytes.
     pub(super) fn new<T>(
         pointer: *const T,

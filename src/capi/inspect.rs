@@ -117,6 +117,19 @@ impl From<Measure> for ofp8_measured {
     }
 }
 
+impl From<ofp8_measured> for Measure {
+    fn from(measured: ofp8_measured) -> Measure {
+        Measure {
+            count: measured.count,
+            signal: measured.signal,
+            noise: measured.noise,
+            absolute: measured.absolute,
+            max_absolute: measured.max_absolute,
+            max_relative: measured.max_relative,
+        }
+    }
+}
+
 /// Looks for the first infinity or NaN: which matrix, and where.
 struct Validate(Shape);
 
@@ -270,6 +283,33 @@ pub unsafe extern "C" fn ofp8_merge_stats(
     // the first is written.
     unsafe {
         let merged = Stats::from(*into).merge(Stats::from(*other));
+        into.write(merged.into());
+    }
+    ofp8_status::OFP8_OK
+}
+
+/// Adds a second error, of another part, to the first. Sums are of f64: shards that are merged in the
+/// same order give the same bits. All zero is a valid beginning.
+///
+/// Statuses: `OFP8_NULL_POINTER`, `OFP8_MISALIGNED`.
+///
+/// # Safety
+/// Each pointer is null or points to an initialised structure; they may be the same.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ofp8_merge_measured(
+    into: *mut ofp8_measured,
+    other: *const ofp8_measured,
+) -> ofp8_status {
+    if into.is_null() || other.is_null() {
+        return ofp8_status::OFP8_NULL_POINTER;
+    }
+    if !into.is_aligned() || !other.is_aligned() {
+        return ofp8_status::OFP8_MISALIGNED;
+    }
+    // SAFETY: not null, aligned; initialised by this function's contract. Both are read before
+    // the first is written.
+    unsafe {
+        let merged = Measure::from(*into).merge(Measure::from(*other));
         into.write(merged.into());
     }
     ofp8_status::OFP8_OK

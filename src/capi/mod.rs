@@ -12,6 +12,7 @@
 
 mod accumulate;
 mod argument;
+mod copies;
 mod delayed;
 mod gradient;
 mod info;
@@ -26,6 +27,7 @@ mod slice;
 mod status;
 
 pub use accumulate::*;
+pub use copies::*;
 pub use delayed::*;
 pub use gradient::*;
 pub use info::*;

@@ -302,7 +302,7 @@ impl ofp8_quantize_call {
 }
 
 /// The number of tensor scales: one a matrix under two levels; else the pointer must be null.
-fn tensor_count(
+pub(super) fn tensor_count(
     recipe: &Recipe,
     shape: &Shape,
     tensor_scale: *const f32,
@@ -316,7 +316,7 @@ fn tensor_count(
 }
 
 /// Whether there are random bits where the rounding needs them.
-fn check_random(recipe: &Recipe, random: Option<Philox>) -> Result<(), ofp8_status> {
+pub(super) fn check_random(recipe: &Recipe, random: Option<Philox>) -> Result<(), ofp8_status> {
     if recipe.cast().rounding.random_bits() > random.map_or(0, |_| Philox::BITS) {
         return Err(ofp8_status::OFP8_RANDOM_BITS);
     }

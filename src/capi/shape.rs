@@ -126,6 +126,11 @@ impl Shape {
         Ok(MatrixMut::with_stride(from, rows, cols, strides.row)?)
     }
 
+    /// Whether there are no gaps between rows or matrices of codes.
+    pub(super) fn has_compact_codes(&self) -> bool {
+        self.codes.row == self.cols && self.codes.batch as u64 == self.elements()
+    }
+
     /// Elements of one matrix.
     pub(super) fn elements(&self) -> u64 {
         (self.rows as u64).wrapping_mul(self.cols as u64)

@@ -104,14 +104,23 @@ impl Recipe {
         codes: MatrixMut<'_, u8>,
         scales: ScalesMut<'_>,
     ) -> Result<Stats, Error> {
-        let recipe = self.turned();
         let copy = CopyMut {
             random,
             ..CopyMut::transposed(codes, scales)
         };
-        let (grid, mut output) = copy.prepare(&recipe, source)?;
+        self.turned().quantize_copy(source, copy)
+    }
+
+    /// One copy, by this recipe, whose rows are those of the source.
+    pub(crate) fn quantize_copy<S: FitsF32>(
+        &self,
+        source: Matrix<'_, S>,
+        copy: CopyMut<'_>,
+    ) -> Result<Stats, Error> {
+        let random = copy.random;
+        let (grid, mut output) = copy.prepare(self, source)?;
         Ok(kernel::with_default_environment(|| {
-            let pass = Pass::begin(&recipe, grid, Origin::Search, random, source, &mut output);
+            let pass = Pass::begin(self, grid, Origin::Search, random, source, &mut output);
             let stats = pass.quantize(source, &mut output, &grid.all());
             pass.settle();
             stats
