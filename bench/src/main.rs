@@ -10,7 +10,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use ofp8::kernel::Kernel;
-use ofp8_bench::work::{Arrays, copy, float8_crate, works};
+use ofp8_bench::work::{Arrays, RATIOS, copy, float8_crate, works};
 use ofp8_bench::{Timing, measure};
 
 /// In the second-level cache, and beyond it.
@@ -38,14 +38,24 @@ fn table(arrays: &Arrays, peers: &HashMap<String, f64>) {
     let len = arrays.f32.len();
     let works = works(arrays);
     let rows: Vec<_> = works.iter().map(|work| (work.name, work.traffic)).collect();
-    let mut cases = vec![copy(len, 3), copy(len, 5), float8_crate(arrays)];
+    let mut cases = vec![
+        copy(len, 3),
+        copy(len, 5),
+        copy(len, 6),
+        float8_crate(arrays),
+    ];
     cases.extend(works.into_iter().map(|work| work.run));
     let timings = measure(&mut cases, len, BUDGET);
-    let (narrow, wide, crate_float8) = (timings[0], timings[1], timings[2]);
+    let (narrow, wide, pair, crate_float8) = (timings[0], timings[1], timings[2], timings[3]);
+    let own = &timings[4..];
     println!("| work | ns | memcpy | ratio | peers, times slower |");
     println!("|---|---|---|---|---|");
-    for ((name, traffic), own) in rows.into_iter().zip(&timings[3..]) {
-        let copied = if traffic == 3 { narrow } else { wide };
+    for (&(name, traffic), own) in rows.iter().zip(own) {
+        let copied = match traffic {
+            3 => narrow,
+            5 => wide,
+            _ => pair,
+        };
         let mut others = String::new();
         if len == SIZES[0] {
             let mut found: Vec<_> = peers
@@ -66,6 +76,15 @@ fn table(arrays: &Arrays, peers: &HashMap<String, f64>) {
             show(own),
             show(&copied)
         );
+    }
+    println!();
+    let median = |name| {
+        let place = rows.iter().position(|&(row, _)| row == name);
+        place.map_or(f64::NAN, |place| own[place].median)
+    };
+    for (what, of_what) in RATIOS {
+        let times = median(what) / median(of_what);
+        println!("{what} takes {times:.2} times {of_what}");
     }
 }
 

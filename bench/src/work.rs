@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The rows of the table: arrays, and the work on them.
 
+use ofp8::float::FitsF32;
 use ofp8::{
-    Bf16, Cast, Float, Format, Matrix, MatrixMut, Philox, Random, RandomBits, Recipe, Rounding,
-    Scales, ScalesMut, slice,
+    Bf16, Cast, CopyMut, Float, Format, Matrix, MatrixMut, Philox, Random, RandomBits, Recipe,
+    Rounding, Scales, ScalesMut, Scaling, slice,
 };
 
 use crate::{Pages, Plain};
@@ -71,8 +72,25 @@ pub fn works(arrays: &Arrays) -> Vec<Work<'_>> {
             3,
             decode::<Bf16>(Format::E4M3, &arrays.codes),
         ),
-        work("tensor quantize", 5, quantize_tensor(&arrays.f32)),
-        work("MXFP8 quantize", 5, quantize_mx(&arrays.f32)),
+        work("tensor quantize", 5, quantize(Recipe::TENSOR, &arrays.f32)),
+        work("MXFP8 quantize", 5, quantize(Recipe::MXFP8, &arrays.f32)),
+        work("MXFP8 32x1", 5, quantize(MX.turned(), &arrays.f32)),
+        work("MXFP8 both", 6, both(MX, false, &arrays.f32)),
+        work("MXFP8 both, one transposed", 6, both(MX, true, &arrays.f32)),
+        work("1x128 quantize", 5, quantize(TILE, &arrays.f32)),
+        work("128x1 quantize", 5, quantize(TILE.turned(), &arrays.f32)),
+        work(
+            "128x128 quantize",
+            5,
+            quantize(Recipe::DEEPSEEK_WEIGHT, &arrays.f32),
+        ),
+        work(
+            "1x128 both, one transposed",
+            6,
+            both(TILE, true, &arrays.f32),
+        ),
+        work("MXFP8 bf16", 3, quantize(MX, &arrays.bf16)),
+        work("MXFP8 bf16 32x1", 3, quantize(MX.turned(), &arrays.bf16)),
         work("MXFP8 dequantize", 5, dequantize_mx(&arrays.codes)),
         work(
             "f32 -> E4M3 stochastic",
@@ -122,22 +140,69 @@ fn matrix_mut<T>(data: &mut [T]) -> MatrixMut<'_, T> {
     MatrixMut::new(data, rows, COLS).expect("whole rows")
 }
 
-fn quantize_tensor(source: &[f32]) -> Box<dyn FnMut() + '_> {
+const MX: Recipe = Recipe::MXFP8;
+const TILE: Recipe = Recipe::DEEPSEEK_ACTIVATION;
+
+/// Rows of the table whose ratio says something: what, times of what.
+pub const RATIOS: [(&str, &str); 8] = [
+    ("MXFP8 32x1", "MXFP8 quantize"),
+    ("MXFP8 both", "MXFP8 quantize"),
+    ("MXFP8 both, one transposed", "MXFP8 quantize"),
+    ("128x1 quantize", "1x128 quantize"),
+    ("128x128 quantize", "1x128 quantize"),
+    ("128x128 quantize", "MXFP8 quantize"),
+    ("1x128 both, one transposed", "1x128 quantize"),
+    ("MXFP8 bf16 32x1", "MXFP8 bf16"),
+];
+
+/// The scales of a matrix under a recipe.
+enum Stored {
+    F32(Vec<f32>),
+    E8M0(Vec<u8>),
+}
+
+impl Stored {
+    fn new(recipe: &Recipe, rows: usize, cols: usize) -> Stored {
+        let (down, across) = recipe.block().grid(rows, cols);
+        match recipe.scaling() {
+            Scaling::E8M0(_) => Stored::E8M0(vec![0; down * across]),
+            _ => Stored::F32(vec![0.0; down * across]),
+        }
+    }
+
+    fn scales(&mut self) -> ScalesMut<'_> {
+        match self {
+            Stored::F32(scales) => ScalesMut::F32(scales),
+            Stored::E8M0(scales) => ScalesMut::E8M0(scales),
+        }
+    }
+}
+
+fn quantize<S: FitsF32>(recipe: Recipe, source: &[S]) -> Box<dyn FnMut() + '_> {
     let mut codes = Pages::<u8>::new(source.len());
-    let mut scale = [0f32];
+    let mut scales = Stored::new(&recipe, source.len() / COLS, COLS);
     Box::new(move || {
-        let scales = ScalesMut::F32(&mut scale);
-        let stats = Recipe::TENSOR.quantize(matrix(source), matrix_mut(&mut codes), scales);
+        let stats = recipe.quantize(matrix(source), matrix_mut(&mut codes), scales.scales());
         std::hint::black_box(stats.expect(ROUND));
     })
 }
 
-fn quantize_mx(source: &[f32]) -> Box<dyn FnMut() + '_> {
-    let mut codes = Pages::<u8>::new(source.len());
-    let mut scales = vec![0u8; source.len() / 32];
+/// Both copies from one call, the columnwise one perhaps transposed.
+fn both<S: FitsF32>(recipe: Recipe, transposed: bool, source: &[S]) -> Box<dyn FnMut() + '_> {
+    let (rows, cols) = (source.len() / COLS, COLS);
+    let mut row = Pages::<u8>::new(source.len());
+    let mut column = Pages::<u8>::new(source.len());
+    let mut row_scales = Stored::new(&recipe, rows, cols);
+    let mut column_scales = Stored::new(&recipe.turned(), rows, cols);
     Box::new(move || {
-        let scales = ScalesMut::E8M0(&mut scales);
-        let stats = Recipe::MXFP8.quantize(matrix(source), matrix_mut(&mut codes), scales);
+        let rowwise = CopyMut::new(matrix_mut(&mut row), row_scales.scales());
+        let columnwise = if transposed {
+            let codes = MatrixMut::new(&mut column, cols, rows).expect("as many elements");
+            CopyMut::transposed(codes, column_scales.scales())
+        } else {
+            CopyMut::new(matrix_mut(&mut column), column_scales.scales())
+        };
+        let stats = recipe.quantize_both(matrix(source), rowwise, columnwise);
         std::hint::black_box(stats.expect(ROUND));
     })
 }

@@ -18,12 +18,13 @@ use super::{Factor, Operation, statistics};
 use crate::float::FitsF32;
 use crate::matrix::{Matrix, MatrixMut};
 use crate::random::Philox;
-use crate::stats::Stats;
+use crate::stats::{Extremes, Stats};
 
-/// The most columns of a tile: the buffers of all steps take 8 KiB of stack on 64-bit machines (and
-/// 16 KiB more for a transposed copy), 1 KiB (2 KiB more) elsewhere.
+/// The most columns of a tile: the buffers of all steps take 17 KiB of stack on 64-bit machines (and
+/// 32 KiB more for a transposed copy), 1 KiB (2 KiB more) elsewhere. Narrower ones read memory in
+/// pieces too short to be fetched ahead.
 pub(crate) const COLUMNS: usize = if cfg!(target_pointer_width = "64") {
-    512
+    1024
 } else {
     64
 };
@@ -108,6 +109,12 @@ pub(super) fn ranges<I: Isa, S: FitsF32>(
     amaxes: &mut [u32; COLUMNS],
 ) -> u32 {
     let columns = tile.cols.len();
+    if width >= LANES && tile.rows.len() == 1 {
+        let (_, row) = tile.row(source, tile.rows.start);
+        if row.len() == columns {
+            return row_ranges(isa, row, width, amaxes);
+        }
+    }
     isa.vectorize(|| {
         let least = column_ranges(source, tile, amaxes);
         if width > 1 {
@@ -120,6 +127,27 @@ pub(super) fn ranges<I: Isa, S: FitsF32>(
                     *place = most;
                 }
             }
+        }
+        least
+    })
+}
+
+/// Blocks of one row from which on each is looked at along the row.
+const LANES: usize = 16;
+
+/// The same for one row that is all there.
+fn row_ranges<I: Isa, S: FitsF32>(
+    isa: I,
+    row: &[S],
+    width: usize,
+    amaxes: &mut [u32; COLUMNS],
+) -> u32 {
+    isa.vectorize(|| {
+        let mut least = INFINITY;
+        for (block, place) in row.chunks(width.max(1)).zip(amaxes) {
+            let Extremes { amax, min_nonzero } = statistics::extremes(block);
+            *place = amax.to_bits();
+            least = least.min(min_nonzero);
         }
         least
     })

@@ -339,8 +339,8 @@ fn extents() -> impl Strategy<Value = (usize, usize)> {
     // Wider and higher than a tile.
     prop_oneof![
         6 => (small(), small()),
-        1 => (0usize..40, 500usize..1100),
-        1 => (500usize..1100, 0usize..40),
+        1 => (0usize..40, 900usize..1200),
+        1 => (900usize..1200, 0usize..40),
     ]
 }
 
@@ -413,6 +413,7 @@ fn named_recipes_in_the_shapes_of_tiles() {
     let shapes = [
         (64, 512),
         (65, 513),
+        (36, 1030),
         (33, 1025),
         (128, 640),
         (31, 7),
