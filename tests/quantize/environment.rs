@@ -157,7 +157,12 @@ fn quantizing_does_not_depend_on_the_environment() {
     for format in [Format::E4M3, Format::E5M2, Format::E2M1, Format::MxInt8] {
         for scaling in scalings() {
             for rounding in [Rounding::NearestEven, stochastic, directed] {
-                for block in [Block::new(1, 32), Block::new(3, 0), Block::TENSOR] {
+                for block in [
+                    Block::new(1, 32),
+                    Block::new(4, 1),
+                    Block::new(3, 0),
+                    Block::TENSOR,
+                ] {
                     for (margin, epsilon) in [(0, 0.0), (30, 1e-40), (-60, 0.0)] {
                         let plan = Plan {
                             cast: Cast::DEFAULT.rounding(rounding),
