@@ -123,6 +123,23 @@ build_library() {
     esac
 }
 
+# aarch64_cargo COMMAND...: cargo's COMMAND for AArch64 Linux, tests under an emulator. rustup has only the host's
+# standard library; Debian has that of other architectures for its own compiler, whose target folder is its own. Nobody
+# looks at these programs in a debugger.
+aarch64_cargo() {
+    local linux=CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU
+    env "${linux}_LINKER=aarch64-linux-gnu-gcc" "${linux}_RUNNER=qemu-aarch64" CARGO_TARGET_DIR="$target/neon" \
+        CARGO_PROFILE_TEST_DEBUG=0 CARGO_PROFILE_DEV_DEBUG=0 RUSTC=/usr/bin/rustc RUSTDOC=/usr/bin/rustdoc \
+        /usr/bin/cargo "$1" --target aarch64-unknown-linux-gnu "${@:2}"
+}
+
+# aarch64_library: print the path of the static library for AArch64 Linux.
+aarch64_library() {
+    aarch64_cargo rustc --quiet --release --package ofp8 --lib --crate-type staticlib --features capi \
+        -- --cfg ofp8_staticlib -D warnings >&2
+    echo "$target/neon/aarch64-unknown-linux-gnu/release/libofp8.a"
+}
+
 # run_suite NAME COMMAND...: run one suite, keep what it prints in $logs/NAME.log, note its outcome and its seconds.
 # A failure does not end the run, so that one run shows all that is wrong; `report` gives the verdict.
 run_suite() {

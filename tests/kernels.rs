@@ -408,10 +408,14 @@ mod environment {
 mod environment {
     use std::arch::asm;
 
-    /// Flushing of subnormals, and the four roundings.
+    /// Flushing of subnormals (also of binary16, where the processor computes with that), the default
+    /// NaN, the other binary16, and the four roundings.
     pub fn all() -> Vec<u32> {
+        const FLUSH: u32 = 1 << 24 | 1 << 19;
+        const OTHERS: u32 = 1 << 25 | 1 << 26;
         let roundings = (0..4u32).map(|rounding| rounding << 22);
-        roundings.flat_map(|fpcr| [fpcr, fpcr | 1 << 24]).collect()
+        let all = roundings.flat_map(|fpcr| [fpcr, fpcr | FLUSH, fpcr | OTHERS]);
+        all.map(|fpcr| under(fpcr, || ()).1).collect()
     }
 
     pub fn under<R>(environment: u32, work: impl FnOnce() -> R) -> (R, u32) {

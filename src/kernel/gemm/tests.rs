@@ -25,6 +25,7 @@ type MultiplyAdd = fn(&PanelA, &[[f32; COLS]], Tile<'_>);
 /// The kernels of this machine, by name.
 fn kernels() -> Vec<(&'static str, MultiplyAdd)> {
     let portable: MultiplyAdd = portable::multiply_add;
+    #[cfg_attr(not(target_arch = "x86_64"), allow(unused_mut))]
     let mut kernels = vec![("portable", portable)];
     #[cfg(target_arch = "x86_64")]
     {

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT OR Apache-2.0
+# The tests of the crate, its documentation and its C and C++ programs on AArch64, under an emulator: the kernels of
+# Advanced SIMD among all others. Not here: the sweeps of every f32 (an emulator would take hours), and those tests
+# of ffi-tests that look at text, at Python or at the host's archive.
+source "$(dirname "$0")/lib.sh"
+need_apt nostd
+need_apt neon
+
+# The independent vectors, where they lie beside the project: then no test may skip them.
+if [ -d ../shared/vectors ]; then
+    export OFP8_VECTORS=required
+fi
+aarch64_cargo test --package ofp8 --all-features "$@"
+
+library=$(aarch64_library)
+strict=(-O1 -Wall -Wextra -Wpedantic -Werror -static -Iinclude)
+for source in ffi-tests/c/*.c; do
+    program=$target/neon/$(basename "$source" .c)
+    aarch64-linux-gnu-gcc -std=c99 "${strict[@]}" -o "$program" "$source" "$library" -lm
+    qemu-aarch64 "$program"
+done
+for source in ffi-tests/c/*.cpp ffi-tests/cpp/*.cpp; do
+    program=$target/neon/$(basename "$source" .cpp)
+    aarch64-linux-gnu-g++ -std=c++17 "${strict[@]}" -o "$program" "$source" "$library" -lm
+    qemu-aarch64 "$program"
+done
