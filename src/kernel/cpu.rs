@@ -18,7 +18,8 @@ pub enum Kernel {
     Avx2 = 2,
     /// x86-64 with AVX-512 F, BW, DQ, VL, VBMI and VNNI (Ice Lake and Zen 4, and later).
     Avx512 = 3,
-    /// AArch64 with Advanced SIMD: so far the portable code, which the compiler vectorises for it.
+    /// AArch64 with Advanced SIMD, where the crate is compiled for it (little-endian), as it is for
+    /// every operating system.
     Neon = 4,
 }
 
@@ -59,8 +60,11 @@ impl Kernel {
             Kernel::Avx2 => x86::has_avx2(),
             #[cfg(target_arch = "x86_64")]
             Kernel::Avx512 => x86::has_avx512(),
-            #[cfg(target_arch = "aarch64")]
-            Kernel::Neon => cfg!(target_feature = "neon"),
+            Kernel::Neon => cfg!(all(
+                target_arch = "aarch64",
+                target_feature = "neon",
+                target_endian = "little"
+            )),
             #[allow(unreachable_patterns)]
             _ => false,
         }

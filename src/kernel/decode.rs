@@ -12,20 +12,26 @@ pub(super) struct Decoding {
     /// The bfloat16 bits of every code.
     pub table: &'static Table,
     /// Whether bit 7 of a code is the sign of the value, for all codes.
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     pub is_symmetric: bool,
+    /// Whether bit 7 of a code is none of its bits.
+    #[cfg(target_arch = "aarch64")]
+    pub is_narrow: bool,
 }
 
 impl Decoding {
     pub(super) fn new(format: Format) -> Decoding {
         Decoding {
             table: table::bf16(format),
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
             is_symmetric: format.spec().bits == 8 && format.spec().has_negative_zero(),
+            #[cfg(target_arch = "aarch64")]
+            is_narrow: format.spec().bits < 8,
         }
     }
 
     /// Whether a product with this scale is NaN only where the code is, and then has its sign.
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     pub(super) fn keeps_nan(&self, scale: f32) -> bool {
         scale.is_finite() && scale != 0.0
     }

@@ -18,6 +18,12 @@ mod environment;
 pub(crate) mod gemm;
 mod groups;
 mod isa;
+#[cfg(all(
+    target_arch = "aarch64",
+    target_feature = "neon",
+    target_endian = "little"
+))]
+mod neon;
 mod params;
 mod portable;
 mod statistics;
@@ -111,6 +117,12 @@ macro_rules! dispatch {
             // SAFETY: the same.
             #[cfg(target_arch = "x86_64")]
             Kernel::Avx2 => $function(unsafe { avx2::Avx2::new_unchecked() } $(, $argument)*),
+            #[cfg(all(
+                target_arch = "aarch64",
+                target_feature = "neon",
+                target_endian = "little"
+            ))]
+            Kernel::Neon => $function(neon::Neon $(, $argument)*),
             _ => $function(portable::Portable $(, $argument)*),
         }
     };
