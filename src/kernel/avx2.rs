@@ -5,10 +5,13 @@
 use core::arch::x86_64::*;
 
 use super::Factor;
+use super::decode::Decoding;
+use super::groups::{GROUP, GROUPS, dequantize_scale};
 use super::isa::Isa;
-use super::params::{Params, Plain};
+use super::params::{F32_MANTISSA_BITS, Params, Plain};
 use super::portable::power_of_two;
 use crate::float::Float;
+use crate::random::{self, LAST_BLOCK, MULTIPLIER, Philox, ROUNDS, WEYL};
 use crate::spec::FloatType;
 
 /// Proof that the machine has what [`super::Kernel::Avx2`] names.
@@ -31,7 +34,7 @@ impl Avx2 {
 impl Isa for Avx2 {
     #[inline]
     fn vectorize<R>(self, work: impl FnOnce() -> R) -> R {
-        #[target_feature(enable = "avx2,f16c")]
+        #[target_feature(enable = "avx2,f16c,popcnt")]
         fn with_features<R>(work: impl FnOnce() -> R) -> R {
             work()
         }
@@ -49,52 +52,137 @@ impl Isa for Avx2 {
         slow: impl Fn(&[S], &mut [u8]),
     ) -> bool {
         // SAFETY: `self` proves that the features are there.
-        unsafe { encode_fast(params, factor, source, codes, slow) }
+        unsafe { encode_by::<S, false>(params, factor, source, codes, slow).is_some() }
+    }
+
+    #[inline]
+    fn encode_bounded<S: Float>(
+        self,
+        params: &Params,
+        factor: Factor,
+        source: &[S],
+        codes: &mut [u8],
+    ) -> Option<u64> {
+        let slow = |_: &[S], _: &mut [u8]| debug_assert!(false, "a NaN where there is none");
+        // SAFETY: `self` proves that the features are there.
+        unsafe { encode_by::<S, true>(params, factor, source, codes, slow) }
+    }
+
+    #[inline]
+    fn encode_groups<S: Float>(
+        self,
+        params: &Params,
+        factors: &[f32; GROUPS],
+        bounded: bool,
+        source: &[S],
+        codes: &mut [u8],
+    ) -> Option<u64> {
+        if bounded {
+            // SAFETY: `self` proves that the features are there.
+            return unsafe { encode_groups::<S, true>(params, factors, source, codes) };
+        }
+        // SAFETY: the same.
+        unsafe { encode_groups::<S, false>(params, factors, source, codes) }?;
+        Some(self.count_zero_codes(params, codes))
+    }
+
+    #[inline]
+    fn random(self, philox: &Philox, offset: u64, bits: &mut [u16]) {
+        // SAFETY: `self` proves that the features are there.
+        philox.fill_by(offset, bits, |block| unsafe { philox_group(philox, block) });
+    }
+
+    #[inline]
+    fn decode_fast<T: Float>(
+        self,
+        decoding: &Decoding,
+        scale: f32,
+        codes: &[u8],
+        target: &mut [T],
+    ) -> bool {
+        // SAFETY: `self` proves that the features are there.
+        unsafe { decode_fast(decoding, scale, codes, target) }
+    }
+
+    #[inline]
+    fn decode_groups<T: Float>(
+        self,
+        decoding: &Decoding,
+        scales: &[u8],
+        codes: &[u8],
+        target: &mut [T],
+    ) -> bool {
+        // SAFETY: `self` proves that the features are there.
+        unsafe { decode_groups(decoding, scales, codes, target) }
     }
 }
 
-#[target_feature(enable = "avx2,f16c")]
-fn encode_fast<S: Float>(
+/// Encodes with a factor for all; returns what [`encode`] does, or `None`, having done nothing, where
+/// there is no loop for it.
+#[target_feature(enable = "avx2,f16c,popcnt")]
+fn encode_by<S: Float, const BOUNDED: bool>(
     params: &Params,
     factor: Factor,
     source: &[S],
     codes: &mut [u8],
     slow: impl Fn(&[S], &mut [u8]),
-) -> bool {
-    let Some(plain) = params.plain.filter(|plain| plain.random_bits == 0) else {
-        return false;
-    };
+) -> Option<u64> {
+    let plain = params.plain.filter(|plain| plain.random_bits == 0)?;
     if matches!(S::TYPE, FloatType::F64) {
-        return false;
+        return None;
     }
     let constants = Constants::new(params, &plain);
-    match factor {
-        Factor::ONE => encode(&constants, source, codes, |x| x, slow),
+    Some(match factor {
+        Factor::ONE => encode::<S, BOUNDED>(&constants, source, codes, |_, x| x, slow),
         Factor::Shift(k) => {
             let by = _mm256_set1_ps(power_of_two(k));
-            let times = |x| _mm256_mul_ps(x, by);
-            encode(&constants, source, codes, times, slow);
+            let times = |_, x| _mm256_mul_ps(x, by);
+            encode::<S, BOUNDED>(&constants, source, codes, times, slow)
         }
         Factor::Multiply(by) => {
             let by = _mm256_set1_ps(by);
-            let times = |x| _mm256_mul_ps(x, by);
-            encode(&constants, source, codes, times, slow);
+            let times = |_, x| _mm256_mul_ps(x, by);
+            encode::<S, BOUNDED>(&constants, source, codes, times, slow)
         }
         Factor::Divide(by) => {
             let by = _mm256_set1_ps(by);
-            let over = |x| _mm256_div_ps(x, by);
-            encode(&constants, source, codes, over, slow);
+            let over = |_, x| _mm256_div_ps(x, by);
+            encode::<S, BOUNDED>(&constants, source, codes, over, slow)
         }
+    })
+}
+
+#[target_feature(enable = "avx2,f16c,popcnt")]
+fn encode_groups<S: Float, const BOUNDED: bool>(
+    params: &Params,
+    factors: &[f32; GROUPS],
+    source: &[S],
+    codes: &mut [u8],
+) -> Option<u64> {
+    const { assert!(BLOCK == GROUP) };
+    let plain = params.plain.filter(|plain| plain.random_bits == 0)?;
+    if matches!(S::TYPE, FloatType::F64) {
+        return None;
     }
-    true
+    let constants = Constants::new(params, &plain);
+    // (The remainder spares a check.)
+    let times = |block: usize, x| _mm256_mul_ps(x, _mm256_set1_ps(factors[block % GROUPS]));
+    let slow = |_: &[S], _: &mut [u8]| {};
+    Some(encode::<S, BOUNDED>(&constants, source, codes, times, slow))
 }
 
 /// [`Plain`] in registers.
 struct Constants {
     clamp: __m256,
     min_normal: __m256i,
-    magic: __m256i,
-    discarded: __m128i,
+    /// Added to the bits of the power of two at or below a value, it makes `m`.
+    to_m: __m256i,
+    /// What the halves of a sum are multiplied by: the magnitude, from bit `below` on, and more.
+    place: __m256i,
+    /// What is more: the exponent of the format begins at 0.
+    bias: __m256i,
+    /// The bits below a magnitude.
+    below: __m128i,
     /// What has the sign in bit 7 of each byte is cut to that bit (or to nothing, where the sign
     /// is dropped), and shifted to its place.
     sign: __m256i,
@@ -108,11 +196,18 @@ impl Constants {
     #[target_feature(enable = "avx2")]
     fn new(params: &Params, plain: &Plain) -> Constants {
         let no_zero = (plain.one_zero as u8) << plain.magnitude_bits;
+        // Exponent fields begin at bit 7 of a half, and at bit `mantissa_bits` of a magnitude.
+        let mantissa_bits = F32_MANTISSA_BITS - params.discarded;
+        let below = 7 - mantissa_bits;
+        // The low bits of `magic` are less the magnitude at which the exponent of `m` is 0.
+        let lowest = params.magic.wrapping_neg() & 0xFFFF;
         Constants {
             clamp: _mm256_set1_ps(plain.clamp),
             min_normal: _mm256_set1_epi32(params.min_normal as i32),
-            magic: _mm256_set1_epi32(params.magic as i32),
-            discarded: _mm_cvtsi32_si128(params.discarded as i32),
+            to_m: _mm256_set1_epi32((params.discarded << F32_MANTISSA_BITS) as i32),
+            place: _mm256_set1_epi32(1 << 16 | 1 << below),
+            bias: _mm256_set1_epi16((lowest << below) as i16),
+            below: _mm_cvtsi32_si128(below as i32),
             sign: _mm256_set1_epi8(if plain.signed { i8::MIN } else { 0 }),
             sign_shift: _mm_cvtsi32_si128(7 - plain.magnitude_bits as i32),
             no_zero: _mm256_set1_epi8(no_zero as i8),
@@ -120,35 +215,39 @@ impl Constants {
     }
 }
 
-/// The loop over blocks; the last one goes through a padded copy.
+/// The loop over blocks; the last one goes through a padded copy. Where all is bounded, nothing is
+/// clamped, nor is there a look for NaN; then it returns how many codes are zero.
 #[inline]
-#[target_feature(enable = "avx2,f16c")]
-fn encode<S: Float>(
+#[target_feature(enable = "avx2,f16c,popcnt")]
+fn encode<S: Float, const BOUNDED: bool>(
     constants: &Constants,
     source: &[S],
     codes: &mut [u8],
-    factor: impl Fn(__m256) -> __m256,
+    factor: impl Fn(usize, __m256) -> __m256,
     slow: impl Fn(&[S], &mut [u8]),
-) {
+) -> u64 {
+    let blocks = source.len() / BLOCK;
+    let mut zeros = 0;
     let mut from = source.chunks_exact(BLOCK);
     let mut to = codes.chunks_exact_mut(BLOCK);
-    for (from, to) in (&mut from).zip(&mut to) {
+    for (block, (from, to)) in (&mut from).zip(&mut to).enumerate() {
         let mut x = [_mm256_setzero_ps(); 4];
         for (i, x) in x.iter_mut().enumerate() {
             // SAFETY: four times 8 elements of a block of 32.
-            *x = factor(unsafe { load::<S>(from.as_ptr().add(LANES * i)) });
+            *x = factor(block, unsafe { load::<S>(from.as_ptr().add(LANES * i)) });
         }
-        if has_nan(x) {
+        if !BOUNDED && has_nan(x) {
             slow(from, to);
             continue;
         }
-        let block = encode_block(constants, x);
+        let (block, zero) = encode_block::<BOUNDED>(constants, x);
+        zeros += zero.count_ones() as u64;
         // SAFETY: 32 bytes into a block of 32.
         unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), block) };
     }
     let (from, to) = (from.remainder(), to.into_remainder());
     if from.is_empty() {
-        return;
+        return zeros;
     }
     let mut padded = [S::default(); BLOCK];
     for (to, &from) in padded.iter_mut().zip(from) {
@@ -157,17 +256,21 @@ fn encode<S: Float>(
     let mut x = [_mm256_setzero_ps(); 4];
     for (i, x) in x.iter_mut().enumerate() {
         // SAFETY: four times 8 elements of an array of 32.
-        *x = factor(unsafe { load::<S>(padded.as_ptr().add(LANES * i)) });
+        *x = factor(blocks, unsafe { load::<S>(padded.as_ptr().add(LANES * i)) });
     }
-    if has_nan(x) {
-        return slow(from, to);
+    if !BOUNDED && has_nan(x) {
+        slow(from, to);
+        return zeros;
     }
+    let (codes, zero) = encode_block::<BOUNDED>(constants, x);
     let mut block = [0u8; BLOCK];
     // SAFETY: 32 bytes into an array of 32.
-    unsafe { _mm256_storeu_si256(block.as_mut_ptr().cast(), encode_block(constants, x)) };
+    unsafe { _mm256_storeu_si256(block.as_mut_ptr().cast(), codes) };
     for (to, from) in to.iter_mut().zip(block) {
         *to = from;
     }
+    let mask = u32::MAX >> (BLOCK - from.len());
+    zeros + (zero & mask).count_ones() as u64
 }
 
 /// Whether one of 32 elements is NaN.
@@ -179,44 +282,337 @@ fn has_nan(x: [__m256; 4]) -> bool {
     _mm256_movemask_ps(_mm256_or_ps(low, high)) != 0
 }
 
-/// The codes of 32 elements that are not NaN.
+/// The codes of 32 elements that are not NaN, and, where all is bounded, which of them are zero.
+///
+/// The sum has the exponent of `m` and, in its low bits, the rounded significand: the dot product of
+/// its halves with two powers of two joins them in 15 bits, which packing leaves alone.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn encode_block(constants: &Constants, x: [__m256; 4]) -> __m256i {
+fn encode_block<const BOUNDED: bool>(constants: &Constants, x: [__m256; 4]) -> (__m256i, u32) {
     let abs = _mm256_castsi256_ps(_mm256_set1_epi32(i32::MAX));
-    let exponent = _mm256_set1_epi32(!0 << 23);
-    let byte = _mm256_set1_epi32(0xFF);
-    let mut magnitudes = [_mm256_setzero_si256(); 4];
-    let mut signs = magnitudes;
+    let exponent = _mm256_set1_epi32(!0 << F32_MANTISSA_BITS);
+    let mut joined = [_mm256_setzero_si256(); 4];
     for i in 0..4 {
-        let y = _mm256_min_ps(_mm256_and_ps(x[i], abs), constants.clamp);
+        let mut y = _mm256_and_ps(x[i], abs);
+        if !BOUNDED {
+            y = _mm256_min_ps(y, constants.clamp);
+        }
         let power = _mm256_and_si256(_mm256_castps_si256(y), exponent);
         let power = _mm256_max_epi32(power, constants.min_normal);
-        let m = _mm256_add_epi32(power, constants.magic);
+        let m = _mm256_add_epi32(power, constants.to_m);
         let sum = _mm256_add_ps(y, _mm256_castsi256_ps(m));
-        let magnitude = _mm256_add_epi32(
-            _mm256_castps_si256(sum),
-            _mm256_srl_epi32(m, constants.discarded),
-        );
-        magnitudes[i] = _mm256_and_si256(magnitude, byte);
-        signs[i] = _mm256_castps_si256(x[i]);
+        joined[i] = _mm256_madd_epi16(_mm256_castps_si256(sum), constants.place);
     }
+    let magnitudes = |a, b| {
+        let words = _mm256_sub_epi16(_mm256_packs_epi32(a, b), constants.bias);
+        _mm256_srl_epi16(words, constants.below)
+    };
     let magnitudes = _mm256_packus_epi16(
-        _mm256_packus_epi32(magnitudes[0], magnitudes[1]),
-        _mm256_packus_epi32(magnitudes[2], magnitudes[3]),
+        magnitudes(joined[0], joined[1]),
+        magnitudes(joined[2], joined[3]),
     );
     // Saturation keeps the sign, in bit 7 at last.
-    let signs = _mm256_packs_epi16(
-        _mm256_packs_epi32(signs[0], signs[1]),
-        _mm256_packs_epi32(signs[2], signs[3]),
-    );
+    let [a, b, c, d] = x.map(|x| _mm256_castps_si256(x));
+    let signs = _mm256_packs_epi16(_mm256_packs_epi32(a, b), _mm256_packs_epi32(c, d));
     let signs = _mm256_and_si256(signs, constants.sign);
     let signs = _mm256_srl_epi16(signs, constants.sign_shift);
     let codes = _mm256_or_si256(magnitudes, signs);
-    let zeros = _mm256_cmpeq_epi8(codes, constants.no_zero);
-    let codes = _mm256_andnot_si256(zeros, codes);
+    let codes = _mm256_andnot_si256(_mm256_cmpeq_epi8(codes, constants.no_zero), codes);
     // Packing has interleaved the halves of the registers.
-    _mm256_permutevar8x32_epi32(codes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7))
+    let order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+    let codes = _mm256_permutevar8x32_epi32(codes, order);
+    if !BOUNDED {
+        return (codes, 0);
+    }
+    let magnitudes = _mm256_permutevar8x32_epi32(magnitudes, order);
+    let zeros = _mm256_cmpeq_epi8(magnitudes, _mm256_setzero_si256());
+    (codes, _mm256_movemask_epi8(zeros) as u32)
+}
+
+#[target_feature(enable = "avx2,f16c,popcnt")]
+fn decode_fast<T: Float>(decoding: &Decoding, scale: f32, codes: &[u8], target: &mut [T]) -> bool {
+    if codes.len() < BLOCK || !decoding.keeps_nan(scale) {
+        return false;
+    }
+    let Some(line) = Line::new::<T>(decoding) else {
+        return false;
+    };
+    let by = _mm256_set1_ps(scale);
+    if scale == 1.0 {
+        decode::<T, false>(&line, |_| by, codes, target);
+    } else {
+        decode::<T, true>(&line, |_| by, codes, target);
+    }
+    true
+}
+
+#[target_feature(enable = "avx2,f16c,popcnt")]
+fn decode_groups<T: Float>(
+    decoding: &Decoding,
+    scales: &[u8],
+    codes: &[u8],
+    target: &mut [T],
+) -> bool {
+    const { assert!(BLOCK == GROUP) };
+    let Some(line) = Line::new::<T>(decoding) else {
+        return false;
+    };
+    let by = |block: usize| {
+        let code = scales.get(block).copied().unwrap_or_default();
+        _mm256_set1_ps(f32::from_bits(dequantize_scale(code)))
+    };
+    decode::<T, true>(&line, by, codes, target);
+    true
+}
+
+/// The bfloat16 bits of magnitudes of 7 bits lie on a line but for the first 16 of them, among which
+/// the subnormals are, and the last 16, among which the special values are. There a table says by
+/// which bits they differ from it.
+struct Line {
+    /// A step of the line is this power of two.
+    step: __m128i,
+    /// Where it begins.
+    start: __m256i,
+    /// The low and the high byte of the differences of the first magnitudes, and of the last.
+    first: [__m256i; 2],
+    last: [__m256i; 2],
+}
+
+/// Magnitudes in a table: what a shuffle of bytes can look up.
+const LOOKED_UP: usize = 16;
+/// The first magnitude of the second table.
+const LAST: usize = 128 - LOOKED_UP;
+
+impl Line {
+    /// None for a format that is not like that, and for a target of 64 bits.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn new<T: Float>(decoding: &Decoding) -> Option<Line> {
+        /// A magnitude on the line.
+        const MIDDLE: usize = 64;
+        let step = 7u32.checked_sub(decoding.mantissa_bits)?;
+        // The subnormals number `2^mantissa_bits`, less zero.
+        let looks_up_subnormals = 1 << decoding.mantissa_bits <= LOOKED_UP;
+        if !decoding.is_symmetric || !looks_up_subnormals || matches!(T::TYPE, FloatType::F64) {
+            return None;
+        }
+        let start = decoding.table[MIDDLE].wrapping_sub((MIDDLE as u16) << step);
+        let differences = |from: usize| {
+            let (mut low, mut high) = ([0u8; LOOKED_UP], [0u8; LOOKED_UP]);
+            let entries = decoding.table.iter().enumerate().skip(from);
+            for ((low, high), (magnitude, entry)) in low.iter_mut().zip(&mut high).zip(entries) {
+                let line = start.wrapping_add((magnitude as u16) << step);
+                [*low, *high] = (entry ^ line).to_le_bytes();
+            }
+            [low, high].map(|bytes| {
+                // SAFETY: 16 bytes are read from an array of 16.
+                _mm256_broadcastsi128_si256(unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) })
+            })
+        };
+        Some(Line {
+            step: _mm_cvtsi32_si128(step as i32),
+            start: _mm256_set1_epi16(start as i16),
+            first: differences(0),
+            last: differences(LAST),
+        })
+    }
+
+    /// The bfloat16 bits of 32 codes: those that interleaving takes from the low halves of the
+    /// register's lanes, and those from the high halves.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn look_up(&self, codes: __m256i) -> (__m256i, __m256i) {
+        let sign = _mm256_set1_epi8(i8::MIN);
+        let last = _mm256_set1_epi8(LAST as i8);
+        let magnitudes = _mm256_andnot_si256(sign, codes);
+        // A shuffle gives 0 for what has bit 7 set: what is not in the table.
+        let in_first = _mm256_adds_epu8(magnitudes, last);
+        let in_last = _mm256_adds_epu8(_mm256_xor_si256(magnitudes, last), last);
+        let difference = |i: usize| {
+            _mm256_xor_si256(
+                _mm256_shuffle_epi8(self.first[i], in_first),
+                _mm256_shuffle_epi8(self.last[i], in_last),
+            )
+        };
+        let low = difference(0);
+        let high = _mm256_xor_si256(difference(1), _mm256_and_si256(codes, sign));
+        let on_line =
+            |magnitudes| _mm256_add_epi16(_mm256_sll_epi16(magnitudes, self.step), self.start);
+        let zero = _mm256_setzero_si256();
+        (
+            _mm256_xor_si256(
+                on_line(_mm256_unpacklo_epi8(magnitudes, zero)),
+                _mm256_unpacklo_epi8(low, high),
+            ),
+            _mm256_xor_si256(
+                on_line(_mm256_unpackhi_epi8(magnitudes, zero)),
+                _mm256_unpackhi_epi8(low, high),
+            ),
+        )
+    }
+}
+
+/// The loop over blocks; the last one goes through a padded copy.
+#[inline]
+#[target_feature(enable = "avx2,f16c,popcnt")]
+fn decode<T: Float, const SCALED: bool>(
+    line: &Line,
+    by: impl Fn(usize) -> __m256,
+    codes: &[u8],
+    target: &mut [T],
+) {
+    let blocks = codes.len() / BLOCK;
+    let mut from = codes.chunks_exact(BLOCK);
+    let mut to = target.chunks_exact_mut(BLOCK);
+    for (block, (from, to)) in (&mut from).zip(&mut to).enumerate() {
+        // SAFETY: a block of 32 codes and one of 32 elements.
+        unsafe {
+            let codes = _mm256_loadu_si256(from.as_ptr().cast());
+            decode_block::<T, SCALED>(line, by(block), codes, to.as_mut_ptr());
+        }
+    }
+    let (from, to) = (from.remainder(), to.into_remainder());
+    if from.is_empty() {
+        return;
+    }
+    let mut padded = [0u8; BLOCK];
+    for (to, &from) in padded.iter_mut().zip(from) {
+        *to = from;
+    }
+    let mut block = [T::default(); BLOCK];
+    // SAFETY: arrays of 32 codes and of 32 elements.
+    unsafe {
+        let codes = _mm256_loadu_si256(padded.as_ptr().cast());
+        decode_block::<T, SCALED>(line, by(blocks), codes, block.as_mut_ptr());
+    }
+    for (to, from) in to.iter_mut().zip(block) {
+        *to = from;
+    }
+}
+
+/// Decodes 32 codes, with a scale.
+///
+/// # Safety
+/// 32 elements can be written at `target`.
+#[inline]
+#[target_feature(enable = "avx2,f16c,popcnt")]
+unsafe fn decode_block<T: Float, const SCALED: bool>(
+    line: &Line,
+    by: __m256,
+    codes: __m256i,
+    target: *mut T,
+) {
+    if !SCALED && matches!(T::TYPE, FloatType::Bf16) {
+        // Interleaving works within 128 bits: eight codes of each half for the first register.
+        let codes = _mm256_permute4x64_epi64::<0b11_01_10_00>(codes);
+        let (low, high) = line.look_up(codes);
+        // SAFETY: the caller's promise: twice 16 elements.
+        unsafe {
+            _mm256_storeu_si256(target.cast(), low);
+            _mm256_storeu_si256(target.add(16).cast(), high);
+        }
+        return;
+    }
+    // Likewise, four codes of each half for each of four registers.
+    let order = _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7);
+    let codes = _mm256_permutevar8x32_epi32(codes, order);
+    let (low, high) = line.look_up(codes);
+    let zero = _mm256_setzero_si256();
+    let values = [
+        _mm256_unpacklo_epi16(zero, low),
+        _mm256_unpackhi_epi16(zero, low),
+        _mm256_unpacklo_epi16(zero, high),
+        _mm256_unpackhi_epi16(zero, high),
+    ];
+    for (i, value) in values.into_iter().enumerate() {
+        let mut value = _mm256_castsi256_ps(value);
+        if SCALED {
+            value = _mm256_mul_ps(value, by);
+        }
+        // SAFETY: the caller's promise: four times 8 elements.
+        unsafe { store(target.add(LANES * i), value) };
+    }
+}
+
+/// Stores 8 elements, rounded to nearest-even.
+///
+/// # Safety
+/// They can be written.
+#[inline]
+#[target_feature(enable = "avx2,f16c,popcnt")]
+unsafe fn store<T: Float>(target: *mut T, value: __m256) {
+    // SAFETY: the caller's promise; the stores take 8 times the size of `T`.
+    unsafe {
+        match T::TYPE {
+            FloatType::F32 => _mm256_storeu_ps(target.cast(), value),
+            FloatType::Bf16 => _mm_storeu_si128(target.cast(), narrow_bf16(value)),
+            FloatType::F16 => {
+                let half = _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(value);
+                _mm_storeu_si128(target.cast(), half);
+            }
+            FloatType::F64 => {}
+        }
+    }
+}
+
+/// Rounds to bfloat16, ties to even. A NaN comes from a table and has zeros where it is cut.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn narrow_bf16(value: __m256) -> __m128i {
+    let bits = _mm256_castps_si256(value);
+    let odd = _mm256_and_si256(_mm256_srli_epi32::<16>(bits), _mm256_set1_epi32(1));
+    let sum = _mm256_add_epi32(_mm256_add_epi32(bits, _mm256_set1_epi32(0x7FFF)), odd);
+    let words = _mm256_srli_epi32::<16>(sum);
+    let packed = _mm256_packus_epi32(words, words);
+    _mm256_castsi256_si128(_mm256_permute4x64_epi64::<0b10_00>(packed))
+}
+
+/// The random bits of 128 elements, from a block on, with four blocks a register: a lane of 64 bits
+/// holds a word in its low half, as the product of two words wants it.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn philox_group(philox: &Philox, first: u64) -> [u16; random::GROUP] {
+    const REGISTERS: usize = 4;
+    let multiplier = MULTIPLIER.map(|m| _mm256_set1_epi64x(m as i64));
+    let mut key = [philox.seed as u32, (philox.seed >> 32) as u32];
+    // Interleaving puts even lanes into one register and odd ones into the other.
+    let order = _mm256_setr_epi64x(0, 2, 1, 3);
+    let last = _mm256_set1_epi64x(LAST_BLOCK as i64);
+    let mut a = [order; REGISTERS];
+    let mut b = a;
+    let mut c = [_mm256_set1_epi64x(philox.stream as i64); REGISTERS];
+    let mut d = [_mm256_set1_epi64x((philox.stream >> 32) as i64); REGISTERS];
+    for i in 0..REGISTERS {
+        let start = _mm256_set1_epi64x(first.wrapping_add(4 * i as u64) as i64);
+        a[i] = _mm256_and_si256(_mm256_add_epi64(start, order), last);
+        b[i] = _mm256_srli_epi64::<32>(a[i]);
+    }
+    for _ in 0..ROUNDS {
+        let keys = key.map(|k| _mm256_set1_epi64x(k as i64));
+        for i in 0..REGISTERS {
+            let p = _mm256_mul_epu32(a[i], multiplier[0]);
+            let q = _mm256_mul_epu32(c[i], multiplier[1]);
+            let high_p = _mm256_srli_epi64::<32>(p);
+            let high_q = _mm256_srli_epi64::<32>(q);
+            a[i] = _mm256_xor_si256(_mm256_xor_si256(high_q, b[i]), keys[0]);
+            c[i] = _mm256_xor_si256(_mm256_xor_si256(high_p, d[i]), keys[1]);
+            (b[i], d[i]) = (q, p);
+        }
+        key = [key[0].wrapping_add(WEYL[0]), key[1].wrapping_add(WEYL[1])];
+    }
+    let mut bits = [0u16; random::GROUP];
+    for i in 0..REGISTERS {
+        let low =
+            |words, other| _mm256_blend_epi32::<0b1010_1010>(words, _mm256_slli_epi64::<32>(other));
+        let (first, second) = (low(a[i], b[i]), low(c[i], d[i]));
+        // SAFETY: 16 of the 128 half-words at each of eight places.
+        unsafe {
+            let place = bits.as_mut_ptr().add(32 * i);
+            _mm256_storeu_si256(place.cast(), _mm256_unpacklo_epi64(first, second));
+            _mm256_storeu_si256(place.add(16).cast(), _mm256_unpackhi_epi64(first, second));
+        }
+    }
+    bits
 }
 
 /// 8 elements as `f32`.
@@ -224,7 +620,7 @@ fn encode_block(constants: &Constants, x: [__m256; 4]) -> __m256i {
 /// # Safety
 /// They can be read.
 #[inline]
-#[target_feature(enable = "avx2,f16c")]
+#[target_feature(enable = "avx2,f16c,popcnt")]
 unsafe fn load<S: Float>(source: *const S) -> __m256 {
     // SAFETY: the caller's promise; the loads take 8 times the size of `S`.
     unsafe {

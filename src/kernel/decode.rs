@@ -17,6 +17,9 @@ pub(super) struct Decoding {
     /// Whether bit 7 of a code is none of its bits.
     #[cfg(target_arch = "aarch64")]
     pub is_narrow: bool,
+    /// Bits of the significand that are stored.
+    #[cfg(target_arch = "x86_64")]
+    pub mantissa_bits: u32,
 }
 
 impl Decoding {
@@ -27,6 +30,8 @@ impl Decoding {
             is_symmetric: format.spec().bits == 8 && format.spec().has_negative_zero(),
             #[cfg(target_arch = "aarch64")]
             is_narrow: format.spec().bits < 8,
+            #[cfg(target_arch = "x86_64")]
+            mantissa_bits: format.spec().mantissa_bits,
         }
     }
 
