@@ -76,11 +76,54 @@ def with_torch():
         return codes_mx.float() * factor[:, None]
 
     report("tensor quantize", f"{name} eager", tensor)
+    report("tensor quantize", f"{name} compiled", torch.compile(tensor))
     report("MXFP8 quantize", f"{name} eager", mx_quantize)
     report("MXFP8 dequantize", f"{name} eager", mx_dequantize)
 
 
-for peer in (with_ml_dtypes, with_torch):
+def with_torchao():
+    import torch
+    import torchao
+    from torchao.prototype.mx_formats import mx_tensor
+
+    torch.set_num_threads(1)
+    name = f"torchao {torchao.__version__} eager"
+    x = torch.randn(ELEMENTS // 1024, 1024)
+    e4m3, round_up = torch.float8_e4m3fn, mx_tensor.ScaleCalculationMode.RCEIL
+
+    def quantize():
+        return mx_tensor.to_mx(x, e4m3, 32, scaling_mode=round_up)
+
+    scales, codes = quantize()
+    report("MXFP8 quantize", name, quantize)
+
+    def dequantize():
+        return mx_tensor.to_dtype(codes, scales, e4m3, 32, torch.float32)
+
+    report("MXFP8 dequantize", name, dequantize)
+
+
+def with_jax():
+    import os
+
+    # One thread, as for all: XLA takes its number of threads from the processors it may use.
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    os.environ.setdefault("JAX_PLATFORMS", "cpu")
+    import jax
+    import jax.numpy as jnp
+
+    name = f"JAX {jax.__version__}"
+    x = jax.random.normal(jax.random.key(2026), (ELEMENTS,), jnp.float32)
+    for row, dtype in [("E4M3", jnp.float8_e4m3fn), ("E5M2", jnp.float8_e5m2)]:
+        encode = jax.jit(lambda x, dtype=dtype: x.astype(dtype))
+        decode = jax.jit(lambda codes: codes.astype(jnp.float32))
+        codes = encode(x)
+        report(f"f32 -> {row}", name, lambda: encode(x).block_until_ready())
+        report(f"{row} -> f32", name, lambda: decode(codes).block_until_ready())
+
+
+# JAX comes last: it keeps to one processor, for good.
+for peer in (with_ml_dtypes, with_torch, with_torchao, with_jax):
     try:
         peer()
     except Exception as error:  # a peer that is not there, or not whole, is no reason to stop

@@ -21,7 +21,7 @@ fn kernels(criterion: &mut Criterion) {
     }
     let mut group = criterion.benchmark_group("memcpy");
     group.throughput(Throughput::Elements(ELEMENTS as u64));
-    for traffic in [3, 5] {
+    for traffic in [3, 4, 5, 6] {
         let mut run = copy(ELEMENTS, traffic);
         group.bench_function(format!("{traffic} bytes an element"), |bencher| {
             bencher.iter(&mut run)

@@ -40,22 +40,18 @@ fn table(arrays: &Arrays, peers: &HashMap<String, f64>) {
     let rows: Vec<_> = works.iter().map(|work| (work.name, work.traffic)).collect();
     let mut cases = vec![
         copy(len, 3),
+        copy(len, 4),
         copy(len, 5),
         copy(len, 6),
         float8_crate(arrays),
     ];
     cases.extend(works.into_iter().map(|work| work.run));
     let timings = measure(&mut cases, len, BUDGET);
-    let (narrow, wide, pair, crate_float8) = (timings[0], timings[1], timings[2], timings[3]);
-    let own = &timings[4..];
+    let own = &timings[5..];
     println!("| work | ns | memcpy | ratio | peers, times slower |");
     println!("|---|---|---|---|---|");
     for (&(name, traffic), own) in rows.iter().zip(own) {
-        let copied = match traffic {
-            3 => narrow,
-            5 => wide,
-            _ => pair,
-        };
+        let copied = timings[traffic - 3];
         let mut others = String::new();
         if len == SIZES[0] {
             let mut found: Vec<_> = peers
@@ -63,7 +59,7 @@ fn table(arrays: &Arrays, peers: &HashMap<String, f64>) {
                 .filter_map(|(key, ns)| Some((key.strip_prefix(name)?.strip_prefix(" | ")?, *ns)))
                 .collect();
             if name == "f32 -> E4M3" {
-                found.push(("float8 crate", crate_float8.median));
+                found.push(("float8 crate", timings[4].median));
             }
             found.sort_by_key(|(peer, _)| *peer);
             for (peer, ns) in found {

@@ -72,6 +72,7 @@ pub fn works(arrays: &Arrays) -> Vec<Work<'_>> {
             3,
             decode::<Bf16>(Format::E4M3, &arrays.codes),
         ),
+        work("f32 amax", 4, amax(&arrays.f32)),
         work("tensor quantize", 5, quantize(Recipe::TENSOR, &arrays.f32)),
         work("MXFP8 quantize", 5, quantize(Recipe::MXFP8, &arrays.f32)),
         work("MXFP8 32x1", 5, quantize(MX.turned(), &arrays.f32)),
@@ -138,6 +139,12 @@ fn matrix<T>(data: &[T]) -> Matrix<'_, T> {
 fn matrix_mut<T>(data: &mut [T]) -> MatrixMut<'_, T> {
     let rows = data.len() / COLS;
     MatrixMut::new(data, rows, COLS).expect("whole rows")
+}
+
+fn amax(source: &[f32]) -> Box<dyn FnMut() + '_> {
+    Box::new(move || {
+        std::hint::black_box(slice::amax(source));
+    })
 }
 
 const MX: Recipe = Recipe::MXFP8;

@@ -189,6 +189,8 @@ struct Constants {
     sign_shift: __m128i,
     /// The code that is to become 0: negative zero where there is one zero, else 0 itself.
     no_zero: __m256i,
+    /// Whether the sign stays in bit 7, and there are two zeros.
+    is_usual: bool,
 }
 
 impl Constants {
@@ -211,6 +213,7 @@ impl Constants {
             sign: _mm256_set1_epi8(if plain.signed { i8::MIN } else { 0 }),
             sign_shift: _mm_cvtsi32_si128(7 - plain.magnitude_bits as i32),
             no_zero: _mm256_set1_epi8(no_zero as i8),
+            is_usual: plain.magnitude_bits == 7 && !plain.one_zero,
         }
     }
 }
@@ -236,11 +239,10 @@ fn encode<S: Float, const BOUNDED: bool>(
             // SAFETY: four times 8 elements of a block of 32.
             *x = factor(block, unsafe { load::<S>(from.as_ptr().add(LANES * i)) });
         }
-        if !BOUNDED && has_nan(x) {
+        let Some((block, zero)) = encode_block::<BOUNDED>(constants, x) else {
             slow(from, to);
             continue;
-        }
-        let (block, zero) = encode_block::<BOUNDED>(constants, x);
+        };
         zeros += zero.count_ones() as u64;
         // SAFETY: 32 bytes into a block of 32.
         unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), block) };
@@ -258,11 +260,10 @@ fn encode<S: Float, const BOUNDED: bool>(
         // SAFETY: four times 8 elements of an array of 32.
         *x = factor(blocks, unsafe { load::<S>(padded.as_ptr().add(LANES * i)) });
     }
-    if !BOUNDED && has_nan(x) {
+    let Some((codes, zero)) = encode_block::<BOUNDED>(constants, x) else {
         slow(from, to);
         return zeros;
-    }
-    let (codes, zero) = encode_block::<BOUNDED>(constants, x);
+    };
     let mut block = [0u8; BLOCK];
     // SAFETY: 32 bytes into an array of 32.
     unsafe { _mm256_storeu_si256(block.as_mut_ptr().cast(), codes) };
@@ -273,29 +274,25 @@ fn encode<S: Float, const BOUNDED: bool>(
     zeros + (zero & mask).count_ones() as u64
 }
 
-/// Whether one of 32 elements is NaN.
-#[inline]
-#[target_feature(enable = "avx2")]
-fn has_nan(x: [__m256; 4]) -> bool {
-    let low = _mm256_cmp_ps::<_CMP_UNORD_Q>(x[0], x[1]);
-    let high = _mm256_cmp_ps::<_CMP_UNORD_Q>(x[2], x[3]);
-    _mm256_movemask_ps(_mm256_or_ps(low, high)) != 0
-}
-
-/// The codes of 32 elements that are not NaN, and, where all is bounded, which of them are zero.
+/// The codes of 32 elements, and, where all is bounded, which of them are zero; `None` where there is
+/// a NaN.
 ///
 /// The sum has the exponent of `m` and, in its low bits, the rounded significand: the dot product of
 /// its halves with two powers of two joins them in 15 bits, which packing leaves alone.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn encode_block<const BOUNDED: bool>(constants: &Constants, x: [__m256; 4]) -> (__m256i, u32) {
+fn encode_block<const BOUNDED: bool>(
+    constants: &Constants,
+    x: [__m256; 4],
+) -> Option<(__m256i, u32)> {
     let abs = _mm256_castsi256_ps(_mm256_set1_epi32(i32::MAX));
     let exponent = _mm256_set1_epi32(!0 << F32_MANTISSA_BITS);
     let mut joined = [_mm256_setzero_si256(); 4];
     for i in 0..4 {
         let mut y = _mm256_and_ps(x[i], abs);
         if !BOUNDED {
-            y = _mm256_min_ps(y, constants.clamp);
+            // Of a NaN and a number, the second.
+            y = _mm256_min_ps(constants.clamp, y);
         }
         let power = _mm256_and_si256(_mm256_castps_si256(y), exponent);
         let power = _mm256_max_epi32(power, constants.min_normal);
@@ -311,22 +308,30 @@ fn encode_block<const BOUNDED: bool>(constants: &Constants, x: [__m256; 4]) -> (
         magnitudes(joined[0], joined[1]),
         magnitudes(joined[2], joined[3]),
     );
+    // Its exponent takes a NaN, and nothing else, beyond 7 bits.
+    if !BOUNDED && _mm256_movemask_epi8(magnitudes) != 0 {
+        return None;
+    }
     // Saturation keeps the sign, in bit 7 at last.
     let [a, b, c, d] = x.map(|x| _mm256_castps_si256(x));
     let signs = _mm256_packs_epi16(_mm256_packs_epi32(a, b), _mm256_packs_epi32(c, d));
     let signs = _mm256_and_si256(signs, constants.sign);
-    let signs = _mm256_srl_epi16(signs, constants.sign_shift);
-    let codes = _mm256_or_si256(magnitudes, signs);
-    let codes = _mm256_andnot_si256(_mm256_cmpeq_epi8(codes, constants.no_zero), codes);
+    let codes = if constants.is_usual {
+        _mm256_or_si256(magnitudes, signs)
+    } else {
+        let signs = _mm256_srl_epi16(signs, constants.sign_shift);
+        let codes = _mm256_or_si256(magnitudes, signs);
+        _mm256_andnot_si256(_mm256_cmpeq_epi8(codes, constants.no_zero), codes)
+    };
     // Packing has interleaved the halves of the registers.
     let order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
     let codes = _mm256_permutevar8x32_epi32(codes, order);
     if !BOUNDED {
-        return (codes, 0);
+        return Some((codes, 0));
     }
     let magnitudes = _mm256_permutevar8x32_epi32(magnitudes, order);
     let zeros = _mm256_cmpeq_epi8(magnitudes, _mm256_setzero_si256());
-    (codes, _mm256_movemask_epi8(zeros) as u32)
+    Some((codes, _mm256_movemask_epi8(zeros) as u32))
 }
 
 #[target_feature(enable = "avx2,f16c,popcnt")]
