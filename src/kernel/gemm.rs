@@ -22,7 +22,7 @@ pub(crate) const COLS: usize = if cfg!(target_pointer_width = "64") {
 } else {
     16
 };
-/// The most of K in a panel: 38 KiB of stack for two panels and a tile on 64-bit machines, 3 KiB
+/// The most of K in a panel: 32 KiB of stack for one of B on 64-bit machines, 2 KiB
 /// elsewhere.
 pub(crate) const DEPTH: usize = if cfg!(target_pointer_width = "64") {
     128

@@ -14,6 +14,9 @@ mod dequantize;
 mod environment;
 mod measure;
 mod model;
+#[cfg(target_arch = "x86_64")]
+#[path = "../register/mod.rs"]
+mod register;
 mod rules;
 mod shapes;
 mod special;
