@@ -2,6 +2,8 @@
 //! Under every rounding mode of the caller, with and without flushing: the same bytes, and the
 //! caller's register is as it was.
 
+use std::hint::black_box;
+
 use ofp8::monitor::measure;
 use ofp8::{
     Amax, Bf16, Block, Cast, Convention, F16, Format, Matrix, MatrixMut, Philox, RandomBits,
