@@ -1333,7 +1333,7 @@ ofp8_status ofp8_scale_grid(const struct ofp8_recipe *recipe,
  * An amax that is infinite or NaN gives what the recipe's special says; under
  * OFP8_SPECIAL_IGNORE, where the finite amax is not known here, the scale is NaN.
  *
- * Statuses: those of a recipe; OFP8_MISALIGNED; OFP8_SCALE for the byte of an f32
+ * Statuses: those of a recipe; OFP8_MISALIGNED; OFP8_OVERLAP; OFP8_SCALE for the byte of an f32
  * scale.
  *
  * The caller guarantees:
@@ -1388,7 +1388,7 @@ ofp8_status ofp8_quantize(const struct ofp8_recipe *recipe,
  *
  * The caller guarantees:
  * As ofp8_quantize, for each call; buffers of different calls do not overlap where one of them
- * is written. failed is null or points to memory for the result.
+ * is written. failed is null or points to memory for the result, apart from all buffers.
  */
 ofp8_status ofp8_quantize_list(const struct ofp8_quantize_call *calls,
                                size_t count,

@@ -364,7 +364,7 @@ impl Layout {
         map: impl Fn(S) -> Result<T, Error>,
     ) -> Result<(), Error> {
         self.check(source, to, target)?;
-        for batch in 0..self.batches {
+        for batch in 0..self.occupied() {
             let from = self.grid(source, batch);
             for row in 0..self.rows {
                 for col in 0..self.cols {
@@ -389,6 +389,15 @@ impl Layout {
         Ok(())
     }
 
+    /// Grids that there is something to do for: of empty ones there may be any number, which no memory bounds.
+    fn occupied(&self) -> usize {
+        if self.grid_size() == 0 {
+            0
+        } else {
+            self.batches
+        }
+    }
+
     /// The grid of a batch.
     fn grid<'a, T>(&self, buffer: &'a [T], batch: usize) -> &'a [T] {
         let begin = batch * self.batch_stride;
@@ -405,7 +414,7 @@ impl Layout {
         target: &mut [T],
         map: impl Fn(S) -> T,
     ) {
-        for batch in 0..self.batches {
+        for batch in 0..self.occupied() {
             let from = self.grid(source, batch);
             let begin = batch * to.batch_stride;
             let into = target

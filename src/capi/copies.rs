@@ -6,7 +6,9 @@ use core::mem::{MaybeUninit, size_of};
 
 use super::argument::{Descriptor, Extent, disjoint, sized, slice_mut};
 use super::inspect::ofp8_stats;
-use super::quantize::{ScaleBufferMut, check_random, optional, scale_size, tensor_count};
+use super::quantize::{
+    ScaleBufferMut, check_random, has_tensor_scale, optional, scale_size, tensor_count,
+};
 use super::recipe::{ofp8_recipe, recipe_of};
 use super::shape::{Shape, Strides, WithSource, ofp8_shape, shape_of, with_source};
 use super::slice::{ofp8_philox, philox_of};
@@ -190,7 +192,7 @@ impl WithSource for Copies<'_, '_> {
     type Result = ();
 
     fn run<S: FitsF32>(mut self, source: &[S]) -> Result<(), ofp8_status> {
-        for batch in 0..self.shape.batches {
+        for batch in 0..self.shape.occupied(has_tensor_scale(&self.recipe) as usize) {
             let source = self.shape.matrix(source, self.shape.wide, batch)?;
             match (&mut self.rowwise, &mut self.columnwise) {
                 (Some(row), Some(column)) => {

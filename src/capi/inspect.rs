@@ -137,7 +137,7 @@ impl WithSource for Validate {
     type Result = Option<(usize, NotFinite)>;
 
     fn run<S: FitsF32>(self, source: &[S]) -> Result<Self::Result, ofp8_status> {
-        for batch in 0..self.0.batches {
+        for batch in 0..self.0.occupied(0) {
             let source = self.0.matrix(source, self.0.wide, batch)?;
             if let Err(found) = scale::validate(source) {
                 return Ok(Some((batch, found)));
@@ -204,7 +204,7 @@ impl WithSource for MeasureAll<'_> {
 
     fn run<S: FitsF32>(self, source: &[S]) -> Result<Measure, ofp8_status> {
         let mut total = Measure::default();
-        for batch in 0..self.shape.batches {
+        for batch in 0..self.shape.occupied(0) {
             let source = self.shape.matrix(source, self.shape.wide, batch)?;
             let other = self.shape.matrix(self.dequantized, self.strides, batch)?;
             total = total.merge(monitor::measure(source, other)?);

@@ -161,7 +161,7 @@ impl WithSource for Quantize<'_> {
 
     fn run<S: FitsF32>(mut self, source: &[S]) -> Result<Stats, ofp8_status> {
         let mut stats = Stats::EMPTY;
-        for batch in 0..self.shape.batches {
+        for batch in 0..self.shape.occupied(has_tensor_scale(&self.recipe) as usize) {
             stats = stats.merge(self.one(source, batch)?);
         }
         Ok(stats)
@@ -416,7 +416,7 @@ pub unsafe extern "C" fn ofp8_quantize(
 ///
 /// # Safety
 /// As `ofp8_quantize`, for each call; buffers of different calls do not overlap where one of them
-/// is written. `failed` is null or points to memory for the result.
+/// is written. `failed` is null or points to memory for the result, apart from all buffers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ofp8_quantize_list(
     calls: *const ofp8_quantize_call,
@@ -504,7 +504,7 @@ pub unsafe extern "C" fn ofp8_quantize_given(
             let stats = optional(stats)?;
             let (count, batches) = (scale_count, shape.batches);
             let scales = ScaleBuffer::new(&recipe, scales, count, tensor_scale, batches)?;
-            for batch in 0..shape.batches {
+            for batch in 0..shape.occupied(tensors) {
                 recipe.check_given(&given_part(&scales, is_quantize, batch, grid))?;
             }
             let work = Quantize {
@@ -533,7 +533,7 @@ impl WithSource for BlockAmax<'_> {
     type Result = ();
 
     fn run<S: FitsF32>(self, source: &[S]) -> Result<(), ofp8_status> {
-        for batch in 0..self.shape.batches {
+        for batch in 0..self.shape.occupied(0) {
             let source = self.shape.matrix(source, self.shape.wide, batch)?;
             let amax = part_of_mut(self.amax, batch, self.grid);
             self.recipe.amax(source, amax)?;
@@ -649,7 +649,7 @@ struct Dequantize<'a> {
 impl Dequantize<'_> {
     fn run<T: FitsF32>(self, target: &mut [T]) -> Result<(), ofp8_status> {
         let shape = &self.shape;
-        for batch in 0..shape.batches {
+        for batch in 0..shape.occupied(has_tensor_scale(&self.recipe) as usize) {
             let codes = shape.matrix(self.codes, shape.codes, batch)?;
             let target = shape.matrix_mut(target, shape.wide, batch)?;
             let scales = self.scales.part(batch, self.grid);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The recipe as a C structure.
 
-use super::argument::{self, Descriptor, format_of, out};
+use super::argument::{self, Descriptor, Extent, disjoint, format_of, out};
 use super::scalar::{cast_of, ofp8_cast};
 use super::status::{ofp8_status, status};
 use crate::scale::{Block, Convention, ExponentRule, Recipe, Scaling, Special};
@@ -214,7 +214,7 @@ pub unsafe extern "C" fn ofp8_scale_grid(
 /// An amax that is infinite or NaN gives what the recipe's `special` says; under
 /// `OFP8_SPECIAL_IGNORE`, where the finite amax is not known here, the scale is NaN.
 ///
-/// Statuses: those of a recipe; `OFP8_MISALIGNED`; `OFP8_SCALE` for the byte of an f32
+/// Statuses: those of a recipe; `OFP8_MISALIGNED`; `OFP8_OVERLAP`; `OFP8_SCALE` for the byte of an f32
 /// scale.
 ///
 /// # Safety
@@ -236,6 +236,10 @@ pub unsafe extern "C" fn ofp8_scale_from_amax(
         if !dequantize_scale.is_aligned() {
             return Err(ofp8_status::OFP8_MISALIGNED);
         }
+        disjoint(&[
+            Extent::new(dequantize_scale, 1, size_of::<f32>())?,
+            Extent::new(code, 1, 1)?,
+        ])?;
         let scale = recipe.scale(Amax::from_bits(amax));
         // SAFETY: this function's contract.
         let (dequantize_scale, code) = unsafe { (out(dequantize_scale), out(code)) };

@@ -131,6 +131,16 @@ impl Shape {
         self.codes.row == self.cols && self.codes.batch as u64 == self.elements()
     }
 
+    /// Matrices that there is something to do for, if each has so many tensor scales: of empty ones there may be
+    /// any number, which no memory bounds.
+    pub(super) fn occupied(&self, tensor_scales: usize) -> usize {
+        if self.elements() == 0 && tensor_scales == 0 {
+            0
+        } else {
+            self.batches
+        }
+    }
+
     /// Elements of one matrix.
     pub(super) fn elements(&self) -> u64 {
         (self.rows as u64).wrapping_mul(self.cols as u64)
