@@ -21,6 +21,7 @@
 //! ```
 
 use crate::error::Error;
+use crate::kernel;
 
 /// How codes lie in bytes. The numbers are those of the C ABI: explicit, append-only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -38,8 +39,8 @@ pub enum Packing {
 }
 
 /// 6-bit codes in one group, and the bytes they take.
-const FP6_CODES: usize = 4;
-const FP6_BYTES: usize = 3;
+pub(crate) const FP6_CODES: usize = 4;
+pub(crate) const FP6_BYTES: usize = 3;
 
 impl Packing {
     /// Every packing.
@@ -89,11 +90,7 @@ impl Packing {
         if packed.len() != self.packed_len(codes.len()) {
             return Err(Error::Length);
         }
-        match self {
-            Packing::Fp4LowFirst => pack_fp4(codes, packed, 0),
-            Packing::Fp4HighFirst => pack_fp4(codes, packed, 4),
-            Packing::Fp6 => pack_fp6(codes, packed),
-        }
+        kernel::pack(self, codes, packed);
         Ok(())
     }
 
@@ -106,48 +103,7 @@ impl Packing {
         if packed.len() != self.packed_len(codes.len()) {
             return Err(Error::Length);
         }
-        match self {
-            Packing::Fp4LowFirst => unpack_fp4(packed, codes, 0),
-            Packing::Fp4HighFirst => unpack_fp4(packed, codes, 4),
-            Packing::Fp6 => unpack_fp6(packed, codes),
-        }
+        kernel::unpack(self, packed, codes);
         Ok(())
-    }
-}
-
-/// `first` is the place of the first code of a byte: 0 the low half, 4 the high half.
-fn pack_fp4(codes: &[u8], packed: &mut [u8], first: u32) {
-    for (pair, byte) in codes.chunks(2).zip(packed) {
-        let [one, other] = [0, 1].map(|i| pair.get(i).copied().unwrap_or(0) & 0xF);
-        *byte = one << first | other << (4 - first);
-    }
-}
-
-fn unpack_fp4(packed: &[u8], codes: &mut [u8], first: u32) {
-    for (byte, pair) in packed.iter().zip(codes.chunks_mut(2)) {
-        for (code, shift) in pair.iter_mut().zip([first, 4 - first]) {
-            *code = byte >> shift & 0xF;
-        }
-    }
-}
-
-fn pack_fp6(codes: &[u8], packed: &mut [u8]) {
-    for (group, bytes) in codes.chunks(FP6_CODES).zip(packed.chunks_mut(FP6_BYTES)) {
-        let mut word = 0;
-        for (i, code) in group.iter().enumerate() {
-            word |= (*code as u32 & 0x3F) << (6 * i);
-        }
-        bytes.copy_from_slice(&word.to_le_bytes()[..bytes.len()]);
-    }
-}
-
-fn unpack_fp6(packed: &[u8], codes: &mut [u8]) {
-    for (bytes, group) in packed.chunks(FP6_BYTES).zip(codes.chunks_mut(FP6_CODES)) {
-        let mut word = [0; 4];
-        word[..bytes.len()].copy_from_slice(bytes);
-        let word = u32::from_le_bytes(word);
-        for (i, code) in group.iter_mut().enumerate() {
-            *code = (word >> (6 * i)) as u8 & 0x3F;
-        }
     }
 }

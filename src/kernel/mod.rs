@@ -24,6 +24,7 @@ mod isa;
     target_endian = "little"
 ))]
 mod neon;
+mod packing;
 mod params;
 mod portable;
 mod statistics;
@@ -42,6 +43,7 @@ pub(crate) use params::Params;
 
 use crate::float::{FitsF32, Float};
 use crate::matrix::{Matrix, MatrixMut};
+use crate::pack::Packing;
 use crate::policy::Cast;
 use crate::random::Random;
 use crate::spec::Format;
@@ -220,6 +222,16 @@ pub(crate) fn decode_groups<T: FitsF32>(
 ) {
     let decoding = Decoding::new(format);
     dispatch!(groups::decode, &decoding, scales, codes, target);
+}
+
+/// Packs codes; `packed` has the length that they take.
+pub(crate) fn pack(packing: Packing, codes: &[u8], packed: &mut [u8]) {
+    dispatch!(packing::pack, packing, codes, packed);
+}
+
+/// Unpacks as many codes as `codes` is long.
+pub(crate) fn unpack(packing: Packing, packed: &[u8], codes: &mut [u8]) {
+    dispatch!(packing::unpack, packing, packed, codes);
 }
 
 /// The extremes of the absolute values.
