@@ -30,7 +30,7 @@ use crate::stats::Amax;
 /// Encodes `source[i]` into `codes[i]`, rounded once.
 ///
 /// Nearest-even is the fast one, where overflow and infinities give the same code ([`crate::Cast::DEFAULT`]
-/// is such a cast) and the source is not binary64: anything else takes about five times as long where there
+/// is such a cast) and the source is not binary64: anything else takes five to six times as long where there
 /// are vectors.
 ///
 /// # Errors
@@ -56,8 +56,8 @@ pub fn encode<S: Float>(
 /// not stochastic ignores them.
 ///
 /// On AVX-512 variant A with at most 16 random bits takes about four times as long as nearest-even; the other
-/// variants, and all of them on other machines, ten times and more. More than 22 random bits, or any with
-/// a binary64 source or for E8M0, take the scalar path: about a hundred times.
+/// variants, and all of them with AVX2, about fourteen times. More than 22 random bits, or any with
+/// a binary64 source or for E8M0, take the scalar path: a hundred times and more.
 ///
 /// # Errors
 /// [`Error::Length`] if the slices (and the words, where given) differ in length,
