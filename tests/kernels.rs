@@ -126,6 +126,44 @@ fn every_format_and_cast() {
     }
 }
 
+/// A loop that finds a NaN by its bits must not be led astray by the payload: every high half of a payload
+/// with low halves around each power of two, alone among ordinary values and beside each other.
+#[test]
+fn nans_of_every_payload() {
+    let lows = (0..16).flat_map(|bit| [1u32 << bit, (1 << bit) - 1, !(1 << bit) & 0xFFFF]);
+    let lows: Vec<u32> = lows.collect();
+    let payloads = (0..0x80u32).flat_map(|high| lows.iter().map(move |low| high << 16 | low));
+    let infinity = f32::INFINITY.to_bits();
+    let nans = payloads
+        .filter(|&payload| payload != 0)
+        .flat_map(|payload| [0, 1 << 31].map(|sign| f32::from_bits(sign | infinity | payload)));
+    let nans: Vec<f32> = nans.collect();
+    let alone = |(i, &nan): (usize, &f32)| {
+        let mut block = [0.75; 37];
+        block[i % 37] = nan;
+        block
+    };
+    let mut source: Vec<f32> = nans.iter().enumerate().flat_map(alone).collect();
+    source.extend(&nans);
+    let mut codes = vec![0; source.len()];
+    for format in [
+        Format::E4M3,
+        Format::E5M2,
+        Format::E4M3Fnuz,
+        Format::E2M1,
+        Format::E3M4,
+    ] {
+        let expected: Vec<u8> = source
+            .iter()
+            .map(|&x| reference(format, Cast::DEFAULT, x, 0))
+            .collect();
+        each_kernel(|kernel| {
+            slice::encode(format, Cast::DEFAULT, &source, &mut codes).unwrap();
+            assert_codes(&format!("{kernel} {format:?}"), &source, &codes, &expected);
+        });
+    }
+}
+
 #[test]
 fn all_halves() {
     fn check<S: Float + std::fmt::Debug>() {

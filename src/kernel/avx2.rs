@@ -288,6 +288,7 @@ fn encode_block<const BOUNDED: bool>(
     let abs = _mm256_castsi256_ps(_mm256_set1_epi32(i32::MAX));
     let exponent = _mm256_set1_epi32(!0 << F32_MANTISSA_BITS);
     let mut joined = [_mm256_setzero_si256(); 4];
+    let mut all_m = _mm256_setzero_si256();
     for i in 0..4 {
         let mut y = _mm256_and_ps(x[i], abs);
         if !BOUNDED {
@@ -297,8 +298,14 @@ fn encode_block<const BOUNDED: bool>(
         let power = _mm256_and_si256(_mm256_castps_si256(y), exponent);
         let power = _mm256_max_epi32(power, constants.min_normal);
         let m = _mm256_add_epi32(power, constants.to_m);
+        // The exponent of a NaN, and of nothing else, runs over into the sign. (The magnitude that is made
+        // of a NaN does not tell: the low half of its payload may be anything.)
+        all_m = _mm256_or_si256(all_m, m);
         let sum = _mm256_add_ps(y, _mm256_castsi256_ps(m));
         joined[i] = _mm256_madd_epi16(_mm256_castps_si256(sum), constants.place);
+    }
+    if !BOUNDED && _mm256_movemask_ps(_mm256_castsi256_ps(all_m)) != 0 {
+        return None;
     }
     let magnitudes = |a, b| {
         let words = _mm256_sub_epi16(_mm256_packs_epi32(a, b), constants.bias);
@@ -308,10 +315,6 @@ fn encode_block<const BOUNDED: bool>(
         magnitudes(joined[0], joined[1]),
         magnitudes(joined[2], joined[3]),
     );
-    // Its exponent takes a NaN, and nothing else, beyond 7 bits.
-    if !BOUNDED && _mm256_movemask_epi8(magnitudes) != 0 {
-        return None;
-    }
     // Saturation keeps the sign, in bit 7 at last.
     let [a, b, c, d] = x.map(|x| _mm256_castps_si256(x));
     let signs = _mm256_packs_epi16(_mm256_packs_epi32(a, b), _mm256_packs_epi32(c, d));
