@@ -48,7 +48,7 @@ pub(super) trait Isa: Copy {
         codes: &mut [u8],
         slow: impl Fn(&[S], &mut [u8]),
     ) -> bool {
-        self.vectorize(|| portable::encode_fast(params, factor, source, codes, slow))
+        self.vectorize(|| portable::encode_fast::<S, false>(params, factor, source, codes, slow))
     }
 
     /// [`Isa::encode_fast`] for a source none of which is NaN or, multiplied, rounds beyond the largest

@@ -27,6 +27,19 @@ impl Isa for Portable {
     fn vectorize<R>(self, work: impl FnOnce() -> R) -> R {
         work()
     }
+
+    #[inline]
+    fn encode_bounded<S: Float>(
+        self,
+        params: &Params,
+        factor: Factor,
+        source: &[S],
+        codes: &mut [u8],
+    ) -> Option<u64> {
+        let slow = |_: &[S], _: &mut [u8]| debug_assert!(false, "a NaN where there is none");
+        encode_fast::<S, true>(params, factor, source, codes, slow)
+            .then(|| self.count_zero_codes(params, codes))
+    }
 }
 
 /// All of an `f32` but its sign.
@@ -177,9 +190,9 @@ const BLOCK: usize = 64;
 
 /// Encodes a slice in one pass, where clamping and one addition are all it takes and no element
 /// of a block is NaN. Blocks that do have one go to `slow`. Returns false, having done nothing,
-/// where the cast needs more.
+/// where the cast needs more. Where all is bounded, nothing is clamped, nor is there a look for NaN.
 #[inline(always)]
-pub(super) fn encode_fast<S: Float>(
+pub(super) fn encode_fast<S: Float, const BOUNDED: bool>(
     params: &Params,
     factor: Factor,
     source: &[S],
@@ -200,14 +213,21 @@ pub(super) fn encode_fast<S: Float>(
         let mut scaled = [0; BLOCK];
         load(source, &mut loaded);
         scale(factor, &loaded, &mut scaled);
-        let most = scaled
-            .iter()
-            .fold(0, |most: i32, &x| most.max((x & ABS) as i32));
-        if most > INFINITY as i32 {
-            return slow(source, codes);
+        if !BOUNDED {
+            let most = scaled
+                .iter()
+                .fold(0, |most: i32, &x| most.max((x & ABS) as i32));
+            if most > INFINITY as i32 {
+                return slow(source, codes);
+            }
         }
         for (&bits, code) in scaled.iter().zip(codes) {
-            let clamped = ((bits & ABS) as i32).min(clamp) as u32;
+            let abs = bits & ABS;
+            let clamped = if BOUNDED {
+                abs
+            } else {
+                (abs as i32).min(clamp) as u32
+            };
             let (magnitude, ..) = nearest(&params, clamped);
             let signed = magnitude | (bits >> to_sign) & sign;
             *code = select(signed == no_zero, 0, signed) as u8;
