@@ -140,6 +140,16 @@ aarch64_library() {
     echo "$target/neon/aarch64-unknown-linux-gnu/release/libofp8.a"
 }
 
+# bare_cargo COMMAND TRIPLE ARGUMENT...: cargo for a machine without an operating system; what it builds lies in
+# $target/nostd/TRIPLE. rustup has `core` for the host alone; Debian's compiler has its sources. The target folder is
+# its own, since the two compilers would throw away each other's work.
+bare_cargo() {
+    local command=$1 triple=$2
+    shift 2
+    RUSTC_BOOTSTRAP=1 RUSTC=/usr/bin/rustc CARGO_TARGET_DIR=$target/nostd /usr/bin/cargo "$command" \
+        --quiet --target "$triple" -Zbuild-std=core "$@"
+}
+
 # run_suite NAME COMMAND...: run one suite, keep what it prints in $logs/NAME.log, note its outcome and its seconds.
 # A failure does not end the run, so that one run shows all that is wrong; `report` gives the verdict.
 run_suite() {

@@ -9,12 +9,9 @@ tree=$(cargo tree --package ofp8 --edges normal --prefix none)
 [ "$(wc -l <<<"$tree")" -eq 1 ] || fail "the default build has dependencies:"$'\n'"$tree"
 echo "nostd: no dependency in the default build"
 
-# rustup has `core` for the host alone; Debian's compiler has its sources. The target folder is its own, since the
-# two compilers would throw away each other's work.
 for triple in thumbv6m-none-eabi riscv32imac-unknown-none-elf; do
     for features in '' capi; do
-        RUSTC_BOOTSTRAP=1 RUSTC=/usr/bin/rustc CARGO_TARGET_DIR=$target/nostd /usr/bin/cargo build \
-            --quiet --release --package ofp8 --lib --features "$features" --target "$triple" -Zbuild-std=core
+        bare_cargo build "$triple" --release --package ofp8 --lib --features "$features"
         echo "nostd: builds for $triple${features:+ with $features}"
     done
 done

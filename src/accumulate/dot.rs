@@ -61,7 +61,7 @@ impl ExactSum {
 /// Lanes of a sequential dot product.
 const LANES: usize = 16;
 /// Codes decoded at a time: a multiple of the lanes.
-const CHUNK: usize = 128;
+const CHUNK: usize = kernel::buffered(128);
 
 /// The sequential order of a single dot product.
 fn in_lanes(a: &Operand<'_>, b: &Operand<'_>) -> f32 {

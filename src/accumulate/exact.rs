@@ -86,20 +86,32 @@ pub(crate) const fn power_of_two(value: f32) -> Option<i32> {
     Some(parts.exponent + parts.integer.trailing_zeros() as i32)
 }
 
+/// Codes in a table of parts, which takes 2 KiB of stack: none on a microcontroller.
+const TABULATED: usize = if cfg!(all(target_os = "none", not(target_pointer_width = "64"))) {
+    0
+} else {
+    256
+};
+
 /// The parts of all codes of a format.
-pub(crate) struct Table([Parts; 256]);
+pub(crate) struct Table {
+    spec: &'static Spec,
+    parts: [Parts; TABULATED],
+}
 
 impl Table {
     pub(crate) fn new(format: Format) -> Table {
-        let mut table = [Parts::ZERO; 256];
-        for (code, parts) in (0..).zip(&mut table) {
-            *parts = Parts::of(format.spec(), code);
+        let spec = format.spec();
+        let mut parts = [Parts::ZERO; TABULATED];
+        for (code, parts) in (0..).zip(&mut parts) {
+            *parts = Parts::of(spec, code);
         }
-        Table(table)
+        Table { spec, parts }
     }
 
     pub(crate) fn get(&self, code: u8) -> Parts {
-        self.0[code as usize]
+        let tabulated = self.parts.get(code as usize).copied();
+        tabulated.unwrap_or_else(|| Parts::of(self.spec, code as u64))
     }
 }
 

@@ -410,8 +410,8 @@ fn load_columns(b: &Operand<'_>, vectors: Range<usize>, part: Range<usize>, pane
         } else {
             for (k, codes) in part.zip(&mut codes) {
                 let from = b.across(k, vectors.clone());
-                if let Some(codes) = codes.get_mut(..from.len()) {
-                    codes.copy_from_slice(from);
+                for (code, &from) in codes.iter_mut().zip(from) {
+                    *code = from;
                 }
             }
         }
@@ -435,20 +435,21 @@ fn square(b: &Operand<'_>, vectors: Range<usize>, part: Range<usize>) -> [u64; S
 
 /// Transposes 8 x 8 bytes: quarters, then their quarters, then single bytes change places.
 fn transpose(mut words: [u64; SQUARE]) -> [u64; SQUARE] {
-    const MASKS: [(usize, u64); 3] = [
-        (4, 0x0000_0000_FFFF_FFFF),
-        (2, 0x0000_FFFF_0000_FFFF),
-        (1, 0x00FF_00FF_00FF_00FF),
-    ];
-    for (distance, mask) in MASKS {
-        for pair in words.chunks_mut(2 * distance) {
-            let (low, high) = pair.split_at_mut(distance);
-            for (low, high) in low.iter_mut().zip(high) {
-                let moved = (*low >> (8 * distance) ^ *high) & mask;
-                *high ^= moved;
-                *low ^= moved << (8 * distance);
-            }
+    exchange::<4>(&mut words, 0x0000_0000_FFFF_FFFF);
+    exchange::<2>(&mut words, 0x0000_FFFF_0000_FFFF);
+    exchange::<1>(&mut words, 0x00FF_00FF_00FF_00FF);
+    words
+}
+
+/// In words `DISTANCE` apart: the bytes of the first that `mask` leaves out, for those of the second
+/// that it keeps.
+fn exchange<const DISTANCE: usize>(words: &mut [u64; SQUARE], mask: u64) {
+    for pair in words.chunks_exact_mut(2 * DISTANCE) {
+        let (low, high) = pair.split_at_mut(DISTANCE);
+        for (low, high) in low.iter_mut().zip(high) {
+            let moved = (*low >> (8 * DISTANCE) ^ *high) & mask;
+            *high ^= moved;
+            *low ^= moved << (8 * DISTANCE);
         }
     }
-    words
 }

@@ -14,7 +14,7 @@ use super::isa::Isa;
 use super::params::Params;
 use super::portable::{self, INFINITY};
 use super::transpose::{self, Strip};
-use super::{Factor, Operation, statistics};
+use super::{Factor, Operation, buffered, statistics};
 use crate::float::FitsF32;
 use crate::matrix::{Matrix, MatrixMut};
 use crate::random::Philox;
@@ -30,7 +30,7 @@ pub(crate) const COLUMNS: usize = if cfg!(target_pointer_width = "64") {
 };
 
 /// Elements a chunk where a cast needs all steps.
-const CHUNK: usize = 256;
+const CHUNK: usize = buffered(256);
 
 /// A part of a matrix, at most [`COLUMNS`] wide.
 #[derive(Clone, Debug)]

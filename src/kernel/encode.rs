@@ -4,7 +4,7 @@
 
 use super::isa::Isa;
 use super::params::Params;
-use super::{Factor, portable, statistics};
+use super::{Factor, buffered, portable, statistics};
 use crate::float::Float;
 use crate::policy::Rounding;
 use crate::random::Random;
@@ -19,10 +19,10 @@ pub(super) const LINE: usize = 64;
 const LARGE_CHUNK: usize = 2048;
 
 /// Elements a chunk of a stochastic cast: random bits of 2 KiB of stack.
-const RANDOM_CHUNK: usize = 1024;
+const RANDOM_CHUNK: usize = buffered(1024);
 
 /// Elements a chunk: the three buffers of a chunk take 3 KiB of stack.
-const CHUNK: usize = 256;
+const CHUNK: usize = buffered(256);
 
 /// Stochastic roundings with more random bits than this go through the scalar reference: the
 /// fraction of an ulp, counted in units of theirs, must be an integer that `f32` can hold.

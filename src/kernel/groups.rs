@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! MX blocks of 1x32: scale and codes in one pass over a chunk that stays in the first-level cache.
 
+use super::buffered;
 use super::decode::{Decoding, decode_scaled};
 use super::encode::zeros;
 use super::isa::Isa;
@@ -13,7 +14,7 @@ use crate::stats::{Amax, Stats};
 /// Elements that share a scale.
 pub(crate) const GROUP: usize = 32;
 /// Groups that are handled at once.
-pub(crate) const GROUPS: usize = 32;
+pub(crate) const GROUPS: usize = buffered(32);
 
 /// How the E8M0 code of a group follows from the bits of its amax: they are brought into a range, a
 /// number is added that carries into the exponent where the rule rounds up, and the exponent field

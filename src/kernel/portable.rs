@@ -10,10 +10,10 @@
 //! needs no environment, but SSE2 has no such shift (2.7 times slower), and with AVX-512 it took
 //! up to a third longer.
 
-use super::Factor;
 use super::isa::Isa;
 use super::params::{F32_MANTISSA_BITS, Params};
 use super::table::Table;
+use super::{Factor, IS_SMALL};
 use crate::float::Float;
 use crate::policy::Rounding;
 use crate::spec::FloatType;
@@ -199,7 +199,8 @@ pub(super) fn encode_fast<S: Float, const BOUNDED: bool>(
     codes: &mut [u8],
     slow: impl Fn(&[S], &mut [u8]),
 ) -> bool {
-    let Some(plain) = params.plain.filter(|plain| plain.random_bits == 0) else {
+    let plain = params.plain.filter(|plain| plain.random_bits == 0);
+    let Some(plain) = plain.filter(|_| !IS_SMALL) else {
         return false;
     };
     let clamp = plain.clamp.to_bits() as i32;

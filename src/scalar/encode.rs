@@ -18,11 +18,12 @@ pub const fn encode(spec: &Spec, cast: Cast, value: Value, word: u32) -> u64 {
             exponent,
             significand,
         } => {
-            let negative = negative && !matches!(spec.sign, Sign::Dropped);
+            // No short circuits: they would make two copies of what follows, one for each sign.
+            let negative = negative & !matches!(spec.sign, Sign::Dropped);
             let magnitude =
                 round_magnitude(spec, cast.rounding, negative, exponent, significand, word);
-            let below = negative && matches!(spec.sign, Sign::OutOfRange) && magnitude != 0;
-            if below || magnitude > spec.max_magnitude() {
+            let below = negative & matches!(spec.sign, Sign::OutOfRange) & (magnitude != 0);
+            if below | (magnitude > spec.max_magnitude()) {
                 return beyond(spec, cast, negative, false);
             }
             spec.join(negative, magnitude)
@@ -76,20 +77,16 @@ struct Fraction {
 /// Splits a significand into what is kept and the fraction of an ulp that is not.
 #[inline(always)]
 const fn split(significand: u64, discarded: i64) -> (u64, Fraction) {
-    let (kept, bits, sticky) = if discarded < 64 {
-        (
-            significand >> discarded,
-            significand << (64 - discarded),
-            false,
-        )
-    } else if discarded == 64 {
-        (0, significand, false)
-    } else if discarded < 128 {
-        let lost = discarded - 64;
-        (0, significand >> lost, significand << (64 - lost) != 0)
+    // What lies below the fraction's own bits: all of the significand from 128 places on.
+    let lost = discarded - 64;
+    let (kept, bits) = if lost < 0 {
+        (significand >> discarded, significand << -lost)
+    } else if lost < 64 {
+        (0, significand >> lost)
     } else {
-        (0, 0, true)
+        (0, 0)
     };
+    let sticky = (significand.trailing_zeros() as i64) < lost;
     (kept, Fraction { bits, sticky })
 }
 

@@ -4,7 +4,7 @@
 use core::ops::Range;
 
 use super::Block;
-use crate::kernel::{COLUMNS, Tile};
+use crate::kernel::{COLUMNS, IS_SMALL, Tile};
 use crate::stats::Extremes;
 
 /// The blocks of a matrix, and the order of their scales.
@@ -100,9 +100,9 @@ impl Grid {
         }
     }
 
-    /// Whether a block fits a tile.
+    /// Whether blocks are handled many at a time, in tiles.
     pub fn is_narrow(&self) -> bool {
-        self.width() <= COLUMNS
+        !IS_SMALL && self.width() <= COLUMNS
     }
 
     /// Visits the blocks, row-major.

@@ -446,7 +446,8 @@ impl<'a> Pass<'a> {
         stats
     }
 
-    /// The codes of one block, transposed.
+    /// The codes of one block, transposed. Not inlined, for the sake of the stack of all other blocks.
+    #[inline(never)]
     fn encode_transposed<S: FitsF32>(
         &self,
         source: Matrix<'_, S>,
@@ -576,7 +577,7 @@ impl Recipe {
 }
 
 /// Elements that a scale is tried on at a time, on the stack.
-const CHUNK: usize = 256;
+const CHUNK: usize = kernel::buffered(256);
 
 /// The amax of the finite elements.
 fn finite_amax<S: FitsF32>(elements: &[S]) -> Amax {

@@ -510,4 +510,4 @@ impl Recipe {
 }
 
 /// Elements that are decoded at a time, on the stack.
-const CHUNK: usize = 256;
+const CHUNK: usize = kernel::buffered(256);
