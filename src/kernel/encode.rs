@@ -4,7 +4,7 @@
 
 use super::isa::Isa;
 use super::params::Params;
-use super::{Factor, buffered, portable, statistics};
+use super::{Factor, IS_SMALL, buffered, portable, statistics};
 use crate::float::Float;
 use crate::policy::Rounding;
 use crate::random::Random;
@@ -116,7 +116,7 @@ pub(super) fn encode_with_stats<I: Isa, S: Float>(
     codes: &mut [u8],
 ) -> Stats {
     let mut stats = Stats::EMPTY;
-    if params.cast.rounding != Rounding::NearestEven {
+    if params.cast.rounding != Rounding::NearestEven || IS_SMALL {
         encode_chunks(
             isa,
             params,

@@ -13,8 +13,8 @@ use super::rule::TensorScale;
 use super::{Block, BlockScale, Convention, ExponentRule, Kind, Recipe, Scaling, Special};
 use crate::float::FitsF32;
 use crate::kernel::{
-    self, Blocks, Buffers, COLUMNS, Factor, GROUP, GROUPS, GroupRule, Operation, Params, Scratch,
-    Tile,
+    self, Blocks, Buffers, COLUMNS, Factor, GROUP, GROUPS, GroupRule, IS_SMALL, Operation, Params,
+    Scratch, Tile,
 };
 use crate::matrix::{Matrix, MatrixMut};
 use crate::random::{Philox, Random};
@@ -109,7 +109,7 @@ impl<'a> Pass<'a> {
             false => grid.rows.saturating_mul(grid.cols),
         };
         let rule = match (origin, recipe.scaling) {
-            (Origin::Search, Scaling::E8M0(rule)) => recipe.group_rule(rule),
+            (Origin::Search, Scaling::E8M0(rule)) if !IS_SMALL => recipe.group_rule(rule),
             _ => None,
         };
         Pass {

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Thirty-two readings as one MXFP8 block: 33 bytes instead of 128. No allocator, no standard library;
+//! a board's start-up code calls `main`, which returns 0 where all comes back as near as it should.
+#![cfg_attr(target_os = "none", no_std)]
+
+use ofp8::{Matrix, MatrixMut, Recipe, Scales, ScalesMut};
+
+const COUNT: usize = 32;
+
+fn round_trip(readings: &[f32; COUNT]) -> Result<[f32; COUNT], ofp8::Error> {
+    let (mut codes, mut scale, mut back) = ([0; COUNT], [0], [0.0; COUNT]);
+    Recipe::MXFP8.quantize(
+        Matrix::new(readings, 1, COUNT)?,
+        MatrixMut::new(&mut codes, 1, COUNT)?,
+        ScalesMut::E8M0(&mut scale),
+    )?;
+    Recipe::MXFP8.dequantize(
+        Matrix::new(&codes, 1, COUNT)?,
+        Scales::E8M0(&scale),
+        MatrixMut::new(&mut back, 1, COUNT)?,
+    )?;
+    Ok(back)
+}
+
+/// The program.
+#[unsafe(no_mangle)]
+pub extern "C" fn main() -> i32 {
+    let readings = core::array::from_fn(|i| 20.0 + 0.37 * i as f32);
+    let Ok(back) = round_trip(&readings) else {
+        return 1;
+    };
+    // E4M3 keeps four significant bits: the error is at most 1/16 of a reading.
+    let is_near = |(x, y): (&f32, &f32)| (x - y).abs() <= x / 16.0;
+    !readings.iter().zip(&back).all(is_near) as i32
+}
+
+#[cfg(target_os = "none")]
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
+    loop {}
+}
