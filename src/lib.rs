@@ -37,6 +37,7 @@ pub mod error;
 pub mod float;
 pub mod kernel;
 pub mod layout;
+mod machine;
 pub mod matrix;
 pub mod monitor;
 pub mod pack;

@@ -7,6 +7,7 @@
 //! Source: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
 
 use crate::error::Error;
+use crate::machine::IS_SMALL;
 
 /// Multipliers of Philox4x32 (the paper's table 2).
 pub(crate) const MULTIPLIER: [u32; 2] = [0xD251_1F53, 0xCD9E_8D57];
@@ -17,7 +18,7 @@ pub(crate) const ROUNDS: usize = 10;
 /// Elements that one block of four words serves, 16 bits each.
 const ELEMENTS_PER_BLOCK: u64 = 8;
 /// Elements whose blocks are computed side by side.
-pub(crate) const GROUP: usize = 128;
+pub(crate) const GROUP: usize = if IS_SMALL { 8 } else { 128 };
 /// The number of the last block: after the last of 2^64 elements comes the first.
 pub(crate) const LAST_BLOCK: u64 = u64::MAX / ELEMENTS_PER_BLOCK;
 
@@ -97,7 +98,7 @@ impl Philox {
         self.fill_by(offset, bits, |block| self.group(block));
     }
 
-    /// [`Philox::fill`] with another way to compute the bits of sixteen blocks.
+    /// [`Philox::fill`] with another way to compute the bits of a group.
     #[inline(always)]
     pub(crate) fn fill_by(
         &self,
@@ -117,7 +118,7 @@ impl Philox {
         }
     }
 
-    /// The bits of the elements of sixteen blocks.
+    /// The bits of the elements of a group.
     ///
     /// A lane of 64 bits holds a word in its low half, so that a product of two words needs no
     /// rearrangement; what is in the high half does not matter.

@@ -9,6 +9,7 @@ use super::operand::{Operand, Segments, joint_scale, scaled};
 use super::{Order, Promotion, canonical};
 use crate::error::Error;
 use crate::kernel;
+use crate::machine::buffered;
 
 /// The dot product of two vectors: operands of one vector each, of the same length.
 ///
@@ -61,7 +62,7 @@ impl ExactSum {
 /// Lanes of a sequential dot product.
 const LANES: usize = 16;
 /// Codes decoded at a time: a multiple of the lanes.
-const CHUNK: usize = kernel::buffered(128);
+const CHUNK: usize = buffered(128);
 
 /// The sequential order of a single dot product.
 fn in_lanes(a: &Operand<'_>, b: &Operand<'_>) -> f32 {

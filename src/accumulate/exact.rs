@@ -3,6 +3,7 @@
 //!
 //! Stands on [`crate::spec`] alone, so that nothing it proves is taken from what it is to prove.
 
+use crate::machine::IS_SMALL;
 use crate::spec::{FloatType, Format, Spec};
 
 /// A code taken apart: `integer * 2^exponent`, or a special value.
@@ -87,11 +88,7 @@ pub(crate) const fn power_of_two(value: f32) -> Option<i32> {
 }
 
 /// Codes in a table of parts, which takes 2 KiB of stack: none on a microcontroller.
-const TABULATED: usize = if cfg!(all(target_os = "none", not(target_pointer_width = "64"))) {
-    0
-} else {
-    256
-};
+const TABULATED: usize = if IS_SMALL { 0 } else { 256 };
 
 /// The parts of all codes of a format.
 pub(crate) struct Table {

@@ -4,8 +4,9 @@
 
 use super::isa::Isa;
 use super::params::Params;
-use super::{Factor, IS_SMALL, buffered, portable, statistics};
+use super::{Factor, portable, statistics};
 use crate::float::Float;
+use crate::machine::{IS_SMALL, buffered};
 use crate::policy::Rounding;
 use crate::random::Random;
 use crate::scalar::{self, Value};

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! MX blocks of 1x32: scale and codes in one pass over a chunk that stays in the first-level cache.
 
-use super::buffered;
 use super::decode::{Decoding, decode_scaled};
 use super::encode::zeros;
 use super::isa::Isa;
@@ -9,6 +8,7 @@ use super::params::{F32_MANTISSA_BITS, Params};
 use super::portable::INFINITY;
 use super::statistics;
 use crate::float::Float;
+use crate::machine::buffered;
 use crate::stats::{Amax, Stats};
 
 /// Elements that share a scale.

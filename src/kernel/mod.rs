@@ -49,17 +49,6 @@ use crate::random::Random;
 use crate::spec::Format;
 use crate::stats::{Amax, Extremes, Stats};
 
-/// Whether this is a microcontroller: then buffers are short, and there is no second loop for what
-/// another one can do as well. No result depends on it.
-pub(crate) const IS_SMALL: bool = cfg!(all(target_os = "none", not(target_pointer_width = "64")));
-
-/// The length of a buffer on the stack: `many` elements, or few on a microcontroller, whose whole
-/// stack is a few KiB.
-pub(crate) const fn buffered(many: usize) -> usize {
-    const FEW: usize = 16;
-    if IS_SMALL { FEW } else { many }
-}
-
 /// What is done to an element before it is cast.
 ///
 /// Factors are positive (or NaN, or infinite, where a block is poisoned): the sign of an element

@@ -10,11 +10,12 @@
 //! needs no environment, but SSE2 has no such shift (2.7 times slower), and with AVX-512 it took
 //! up to a third longer.
 
+use super::Factor;
 use super::isa::Isa;
 use super::params::{F32_MANTISSA_BITS, Params};
 use super::table::Table;
-use super::{Factor, IS_SMALL};
 use crate::float::Float;
+use crate::machine::IS_SMALL;
 use crate::policy::Rounding;
 use crate::spec::FloatType;
 

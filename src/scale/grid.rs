@@ -4,7 +4,8 @@
 use core::ops::Range;
 
 use super::Block;
-use crate::kernel::{COLUMNS, IS_SMALL, Tile};
+use crate::kernel::{COLUMNS, Tile};
+use crate::machine::IS_SMALL;
 use crate::stats::Extremes;
 
 /// The blocks of a matrix, and the order of their scales.

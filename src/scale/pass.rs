@@ -13,9 +13,10 @@ use super::rule::TensorScale;
 use super::{Block, BlockScale, Convention, ExponentRule, Kind, Recipe, Scaling, Special};
 use crate::float::FitsF32;
 use crate::kernel::{
-    self, Blocks, Buffers, COLUMNS, Factor, GROUP, GROUPS, GroupRule, IS_SMALL, Operation, Params,
-    Scratch, Tile,
+    self, Blocks, Buffers, COLUMNS, Factor, GROUP, GROUPS, GroupRule, Operation, Params, Scratch,
+    Tile,
 };
+use crate::machine::{IS_SMALL, buffered};
 use crate::matrix::{Matrix, MatrixMut};
 use crate::random::{Philox, Random};
 use crate::scalar;
@@ -577,7 +578,7 @@ impl Recipe {
 }
 
 /// Elements that a scale is tried on at a time, on the stack.
-const CHUNK: usize = kernel::buffered(256);
+const CHUNK: usize = buffered(256);
 
 /// The amax of the finite elements.
 fn finite_amax<S: FitsF32>(elements: &[S]) -> Amax {

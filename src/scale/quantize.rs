@@ -14,6 +14,7 @@ use super::{Block, BlockScale, Kind, Recipe, Scaling, Special};
 use crate::error::Error;
 use crate::float::FitsF32;
 use crate::kernel;
+use crate::machine::buffered;
 use crate::matrix::{Matrix, MatrixMut};
 use crate::random::Philox;
 use crate::scalar;
@@ -510,4 +511,4 @@ impl Recipe {
 }
 
 /// Elements that are decoded at a time, on the stack.
-const CHUNK: usize = kernel::buffered(256);
+const CHUNK: usize = buffered(256);
