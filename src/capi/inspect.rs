@@ -262,6 +262,27 @@ pub unsafe extern "C" fn ofp8_measure(
     status(result())
 }
 
+/// Merges a second structure into the first.
+///
+/// # Safety
+/// Each pointer is null or points to an initialised structure; they may be the same.
+unsafe fn merge<C: Copy + From<T>, T: From<C>>(
+    into: *mut C,
+    other: *const C,
+    merged: impl Fn(T, T) -> T,
+) -> ofp8_status {
+    if into.is_null() || other.is_null() {
+        return ofp8_status::OFP8_NULL_POINTER;
+    }
+    if !into.is_aligned() || !other.is_aligned() {
+        return ofp8_status::OFP8_MISALIGNED;
+    }
+    // SAFETY: not null, aligned; initialised by this function's contract. Both are read before
+    // the first is written.
+    unsafe { into.write(merged((*into).into(), (*other).into()).into()) };
+    ofp8_status::OFP8_OK
+}
+
 /// Adds the counts of two passes into the first.
 ///
 /// Statuses: `OFP8_NULL_POINTER`, `OFP8_MISALIGNED`.
@@ -273,19 +294,8 @@ pub unsafe extern "C" fn ofp8_merge_stats(
     into: *mut ofp8_stats,
     other: *const ofp8_stats,
 ) -> ofp8_status {
-    if into.is_null() || other.is_null() {
-        return ofp8_status::OFP8_NULL_POINTER;
-    }
-    if !into.is_aligned() || !other.is_aligned() {
-        return ofp8_status::OFP8_MISALIGNED;
-    }
-    // SAFETY: not null, aligned; initialised by this function's contract. Both are read before
-    // the first is written.
-    unsafe {
-        let merged = Stats::from(*into).merge(Stats::from(*other));
-        into.write(merged.into());
-    }
-    ofp8_status::OFP8_OK
+    // SAFETY: this function's contract.
+    unsafe { merge(into, other, Stats::merge) }
 }
 
 /// Adds a second error, of another part, to the first. Sums are of f64: shards that are merged in the
@@ -300,17 +310,6 @@ pub unsafe extern "C" fn ofp8_merge_measured(
     into: *mut ofp8_measured,
     other: *const ofp8_measured,
 ) -> ofp8_status {
-    if into.is_null() || other.is_null() {
-        return ofp8_status::OFP8_NULL_POINTER;
-    }
-    if !into.is_aligned() || !other.is_aligned() {
-        return ofp8_status::OFP8_MISALIGNED;
-    }
-    // SAFETY: not null, aligned; initialised by this function's contract. Both are read before
-    // the first is written.
-    unsafe {
-        let merged = Measure::from(*into).merge(Measure::from(*other));
-        into.write(merged.into());
-    }
-    ofp8_status::OFP8_OK
+    // SAFETY: this function's contract.
+    unsafe { merge(into, other, Measure::merge) }
 }
