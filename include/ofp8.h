@@ -5,6 +5,9 @@
  * Every fallible function returns an ofp8_status; results go through out-pointers; on an error
  * nothing is written. Enumerations cross as uint32_t and are checked. Structures that may grow
  * begin with their size, struct_size: set it to sizeof and the rest to zero for the defaults.
+ * A number that is not in its list is OFP8_UNKNOWN_FORMAT, OFP8_UNKNOWN_TYPE or
+ * OFP8_UNKNOWN_PACKING where it names one of these, and OFP8_UNKNOWN_POLICY everywhere else: so
+ * is a flag that is neither 0 nor 1, and a reserved member that is not 0.
  * No allocation, no callbacks, re-entrant, never unwinds.
  *
  * A buffer that is written may not overlap one that is read, or another that is written; that is
@@ -236,7 +239,7 @@
 #define OFP8_MODEL_HOPPER_WGMMA 1
 
 /**
- * Hopper's mma.sync on FP8 into f16. Measured.
+ * Hopper's mma.sync on FP8 into f16. Measured. See ofp8_order.
  */
 #define OFP8_MODEL_HOPPER_MMA_F16 2
 
@@ -246,7 +249,7 @@
 #define OFP8_MODEL_ADA_MMA 3
 
 /**
- * Ada's mma.sync.m16n8k32 on FP8 into f16. Measured.
+ * Ada's mma.sync.m16n8k32 on FP8 into f16. Measured. See ofp8_order.
  */
 #define OFP8_MODEL_ADA_MMA_F16 4
 
@@ -256,7 +259,7 @@
 #define OFP8_MODEL_BLACKWELL_MMA 5
 
 /**
- * B200's mma.sync on FP8 into f16. Measured.
+ * B200's mma.sync on FP8 into f16. Measured. See ofp8_order.
  */
 #define OFP8_MODEL_BLACKWELL_MMA_F16 6
 
@@ -320,7 +323,8 @@ enum ofp8_status
     OFP8_UNKNOWN_TYPE = 5,
     /**
      * Not the number of a rounding, saturation, NaN policy, scaling, convention, rule,
-     * special-block policy, layout or algorithm, or random bits outside 1 to 32.
+     * special-block policy, layout, algorithm, order, model, promotion or kernel; random bits
+     * outside 1 to 32; a flag that is neither 0 nor 1; a reserved member that is not 0.
      */
     OFP8_UNKNOWN_POLICY = 6,
     /**
@@ -452,6 +456,8 @@ typedef struct ofp8_cast {
     uint32_t nan;
     /**
      * Random bits an element, 1 to 32, of a stochastic rounding; must be 0 for the others.
+     * Functions on arrays draw 16 an element (ofp8_philox) and refuse more
+     * (OFP8_RANDOM_BITS): 17 to 32 are for those on single values, which take the caller's word.
      */
     uint32_t random_bits;
 } ofp8_cast;
@@ -941,7 +947,7 @@ typedef struct ofp8_operand {
      */
     const float *tensor_scale;
     /**
-     * The format of the codes; 0, too, where there is a recipe, which says it.
+     * The format of the codes. Where there is a recipe, which says it: 0 or the same.
      */
     uint32_t format;
     /**
@@ -964,6 +970,10 @@ typedef struct ofp8_order {
     uint32_t kind;
     /**
      * The tensor core (OFP8_MODEL_HOPPER_WGMMA, ...); 0 for the other orders.
+     *
+     * Those that sum in f16 are infinite above 65504, which one product of two large elements
+     * can exceed: under MX scales, which take the elements of each block near the largest value
+     * of their format and are applied after the block is summed, expect infinities.
      */
     uint32_t model;
     /**
@@ -1015,7 +1025,7 @@ typedef struct ofp8_gradient {
      */
     float *lost;
     /**
-     * Micro-batches added.
+     * Micro-batches added, up to 2^64 - 1.
      */
     uint64_t count;
 } ofp8_gradient;
@@ -1483,8 +1493,8 @@ ofp8_status ofp8_quantize_copies(const struct ofp8_recipe *recipe,
  * Looks for infinities and NaN before anything is quantized: writes the first, matrix by matrix
  * in row-major order, or that there is none.
  *
- * Statuses: OFP8_STRUCT_SIZE, OFP8_UNKNOWN_TYPE, OFP8_NULL_POINTER, OFP8_MISALIGNED,
- * OFP8_OVERLAP, OFP8_SHAPE.
+ * Statuses: OFP8_STRUCT_SIZE, OFP8_UNKNOWN_TYPE, OFP8_UNKNOWN_POLICY, OFP8_NULL_POINTER,
+ * OFP8_MISALIGNED, OFP8_OVERLAP, OFP8_SHAPE.
  *
  * The caller guarantees:
  * As ofp8_quantize; first is null or points to memory for the result.

@@ -129,6 +129,10 @@ static void products(void)
         CHECK(ofp8_gemm(&a, &b, &order, world.c, 0) == OFP8_OK);
         CHECK(world.c[0] == 32.0f + 4.0f * 32.0f && world.c[N] == 64.0f);
         CHECK(ofp8_dot(&vector, &vector, &order, &result) == OFP8_OK && result == (float)K);
+        /* The recipe says the format; saying it again changes nothing. */
+        result = world.c[0];
+        a.format = 0;
+        CHECK(ofp8_gemm(&a, &b, &order, world.c, 0) == OFP8_OK && world.c[0] == result);
     }
     /* No order is the sequential one; a transposed operand is the same product. */
     reset();
@@ -202,6 +206,12 @@ static void gradients(void)
     CHECK(world.gradient.count == 3 && world.gradient_sum[3] == 30.0f);
     CHECK(ofp8_average_gradient(&world.gradient) == OFP8_OK);
     CHECK(world.gradient.count == 1 && world.gradient_sum[3] == 10.0f);
+    /* A count that is full stays so. */
+    world.other.count = UINT64_MAX - 1;
+    for (int i = 0; i < 2; ++i) {
+        CHECK(ofp8_accumulate_gradient(&world.other, OFP8_F32, world.source, 0, 0.0f) == OFP8_OK);
+        CHECK(world.other.count == UINT64_MAX);
+    }
     CHECK(ofp8_quantize_gradient(&world.gradient, &row, NULL, world.codes, 0, world.scales, M, NULL,
                                  &world.stats) == OFP8_OK);
     CHECK(world.codes[2] == 0x7E && world.codes[5] == 0x7E && world.stats.count == M * N);
@@ -251,10 +261,11 @@ static void bad_orders(void)
     REFUSED(unknown, (order.kind = OFP8_ORDER_EXACT, order.promotion = 128, DOT));
     REFUSED(unknown, (order.kind = OFP8_ORDER_TENSOR_CORE, DOT));
     REFUSED(unknown, (order.kind = OFP8_ORDER_TENSOR_CORE, order.model = 99, DOT));
-    REFUSED(OFP8_STRUCT_SIZE, (order.reserved = 1, DOT));
+    REFUSED(unknown, (order.reserved = 1, DOT));
     REFUSED(OFP8_STRUCT_SIZE, (order.struct_size = 1, DOT));
 #define MODEL(number) order.kind = OFP8_ORDER_TENSOR_CORE, order.model = (number)
-    REFUSED(OFP8_SHAPE, (MODEL(1), order.promotion = 33, DOT));
+    REFUSED(unknown, (MODEL(1), order.promotion = 33, DOT));
+    REFUSED(unknown, (MODEL(1), order.promotion = 31, DOT));
     REFUSED(OFP8_RECIPE, (MODEL(1), vector.format = OFP8_E2M1, DOT));
     REFUSED(OFP8_RECIPE, (MODEL(8), vector.recipe = &row, vector.scales = world.scales,
                           vector.scale_count = 1, DOT));

@@ -276,7 +276,7 @@ static void recipes(void)
         recipe.exponent_rule = 6;
         REFUSED(OFP8_UNKNOWN_POLICY, call_with_recipe(which, &recipe));
         recipe.reserved = 1;
-        REFUSED(OFP8_STRUCT_SIZE, call_with_recipe(which, &recipe));
+        REFUSED(OFP8_UNKNOWN_POLICY, call_with_recipe(which, &recipe));
         recipe.has_tensor_amax = 2;
         REFUSED(OFP8_UNKNOWN_POLICY, call_with_recipe(which, &recipe));
         recipe.block_scale = OFP8_UE4M3; /* of no two-level recipe */
@@ -343,7 +343,7 @@ static void shapes(void)
         shape.struct_size = 1;
         REFUSED(OFP8_STRUCT_SIZE, call_with_shape(which, &shape));
         shape.is_shard = 2;
-        REFUSED(OFP8_SHAPE, call_with_shape(which, &shape));
+        REFUSED(OFP8_UNKNOWN_POLICY, call_with_shape(which, &shape));
         shape.shard_len = 1; /* of no shard */
         REFUSED(OFP8_SHAPE, call_with_shape(which, &shape));
         shape.is_shard = 1;
@@ -508,7 +508,7 @@ static void copies(void)
                                      which == 0 ? (ofp8_copy *)odd(&row) : &row,
                                      which == 1 ? (ofp8_copy *)odd(&column) : &column));
         one->reserved = 1;
-        REFUSED(OFP8_STRUCT_SIZE, COPIES());
+        REFUSED(OFP8_UNKNOWN_POLICY, COPIES());
         one->is_transposed = 2;
         REFUSED(OFP8_UNKNOWN_POLICY, COPIES());
         one->codes = NULL;

@@ -181,7 +181,7 @@ static const struct structure of_recipe = {"ofp8_recipe", {
     M_NUMBER(ofp8_recipe, block_scale, S(OK), S(RECIPE)),
     M_NUMBER(ofp8_recipe, has_tensor_amax, S(OK), S(UNKNOWN_POLICY)),
     M_FREE(ofp8_recipe, tensor_amax),
-    M_NUMBER(ofp8_recipe, reserved, S(OK), S(STRUCT_SIZE)),
+    M_NUMBER(ofp8_recipe, reserved, S(OK), S(UNKNOWN_POLICY)),
 }};
 
 static const struct structure of_shape = {"ofp8_shape", {
@@ -192,7 +192,7 @@ static const struct structure of_shape = {"ofp8_shape", {
     /* Checked by the functions with codes, and by all where it overflows. */
     M_SIZE(ofp8_shape, code_stride, S(OK), S(SHAPE)),
     M_NUMBER(ofp8_shape, wide_type, S(UNKNOWN_TYPE), S(UNKNOWN_TYPE)),
-    M_NUMBER(ofp8_shape, is_shard, S(OK), S(SHAPE)),
+    M_NUMBER(ofp8_shape, is_shard, S(OK), S(UNKNOWN_POLICY)),
     M_SIZE(ofp8_shape, shard_first, S(OK), S(SHAPE)),
     M_SIZE(ofp8_shape, shard_len, S(OK), S(SHAPE)),
     M_SIZE(ofp8_shape, batch_count, S(OK), S(SHAPE)),
@@ -226,7 +226,7 @@ static const struct structure of_copy = {"ofp8_copy", {
     M_SIZE(ofp8_copy, code_stride, S(OK), S(SHAPE)),
     M_SIZE(ofp8_copy, code_batch_stride, S(OK), S(OK)),
     M_NUMBER(ofp8_copy, is_transposed, S(OK), S(UNKNOWN_POLICY)),
-    M_NUMBER(ofp8_copy, reserved, S(OK), S(STRUCT_SIZE)),
+    M_NUMBER(ofp8_copy, reserved, S(OK), S(UNKNOWN_POLICY)),
 }};
 
 /* Of a conversion, the counts or the other grid say LENGTH or SHAPE. */
@@ -268,7 +268,7 @@ static const struct structure of_order = {"ofp8_order", {
     M_NUMBER(ofp8_order, kind, S(OK), S(UNKNOWN_POLICY)),
     M_NUMBER(ofp8_order, model, S(OK), S(UNKNOWN_POLICY)),
     M_NUMBER(ofp8_order, promotion, S(OK), S(UNKNOWN_POLICY)),
-    M_NUMBER(ofp8_order, reserved, S(OK), S(STRUCT_SIZE)),
+    M_NUMBER(ofp8_order, reserved, S(OK), S(UNKNOWN_POLICY)),
 }};
 
 static const struct structure of_gradient = {"ofp8_gradient", {

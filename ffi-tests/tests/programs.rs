@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! C and C++ programs that include the header, link the static library, and check it.
 
+use std::process::Command;
+
 use ofp8_ffi_tests::{Standard, check, check_with, compile_text, run, workspace};
 
 #[test]
@@ -63,29 +65,32 @@ fn layout_in_cpp11() {
     check("c/layout.c", Standard::Cpp11);
 }
 
-/// What the example of the README in that language prints.
-fn example_of_the_readme(language: &str, file: &str, standard: Standard) -> String {
+/// What the examples of the README in a language print, one after another.
+fn examples_of_the_readme(language: &str, suffix: &str, standard: Standard) -> Vec<String> {
     let readme = std::fs::read_to_string(workspace().join("README.md")).expect("README.md");
-    let (_, rest) = readme
-        .split_once(&format!("```{language}\n"))
-        .expect("an example");
-    let (example, _) = rest.split_once("```").expect("its end");
-    run(&mut std::process::Command::new(compile_text(
-        file, example, standard,
-    )))
+    let begin = format!("```{language}\n");
+    let examples = readme.split(&begin).skip(1).enumerate();
+    examples
+        .map(|(number, rest)| {
+            let (example, _) = rest.split_once("```").expect("its end");
+            let file = format!("readme{number}.{suffix}");
+            run(&mut Command::new(compile_text(&file, example, standard)))
+        })
+        .collect()
 }
 
 #[test]
-fn the_example_of_the_readme_in_c99() {
-    let printed = example_of_the_readme("c", "readme.c", Standard::C99);
-    assert_eq!(printed, "1d b8 7e 7e\n");
+fn the_examples_of_the_readme_in_c99() {
+    let printed = examples_of_the_readme("c", "c", Standard::C99);
+    // Sums of 64 products of 0.5 and 3, and of one and a half of those over two; E2M1 has 0.5 as 1.
+    assert_eq!(printed, ["1d b8 7e 7e\n", "96 72 11\n"]);
 }
 
 #[test]
-fn the_example_of_the_readme_in_cpp17() {
-    let printed = example_of_the_readme("cpp", "readme.cpp", Standard::Cpp17);
+fn the_examples_of_the_readme_in_cpp17() {
+    let printed = examples_of_the_readme("cpp", "cpp", Standard::Cpp17);
     // 0.3 under 2^-17: 0.3 * 2^17 = 39321.6, between the E5M2 values 32768 and 40960.
-    assert_eq!(printed, "256 elements, amax 0.3: 40960 x 7.62939e-06\n");
+    assert_eq!(printed, ["256 elements, amax 0.3: 40960 x 7.62939e-06\n"]);
 }
 
 #[test]

@@ -75,7 +75,7 @@ impl<'a> Gradient<'a> {
         Ok(Gradient { sum, lost, count })
     }
 
-    /// Micro-batches added.
+    /// Micro-batches added, up to 2^64 - 1.
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -90,7 +90,7 @@ impl<'a> Gradient<'a> {
                 self.add_at(row, 0, values.map(|x| scale * x.to_f32()));
             }
         });
-        self.count += 1;
+        self.count = self.count.saturating_add(1);
         Ok(())
     }
 
@@ -106,7 +106,7 @@ impl<'a> Gradient<'a> {
         recipe.each_dequantized(codes, scales, |row, col, values| {
             self.add_at(row, col, values.iter().copied());
         })?;
-        self.count += 1;
+        self.count = self.count.saturating_add(1);
         Ok(())
     }
 
@@ -123,7 +123,7 @@ impl<'a> Gradient<'a> {
                 }
             }
         });
-        self.count += other.count;
+        self.count = self.count.saturating_add(other.count);
         Ok(())
     }
 

@@ -24,6 +24,11 @@
 //! | [`Model::Tcgen05`] | 25 | f32, toward zero | 32 | in the sum | no |
 //! | [`Model::Tcgen05Mx`] | 25 | f32, toward zero | 32, with the exponents of the two E8M0 scales | in the sum | no |
 //!
+//! **The f16 models and MX operands.** An f16 accumulator is infinite above 65504. MX scales take the
+//! elements of each block near the largest value of their format, and a model without scales
+//! applies them after the block is summed: a single product (up to 448 * 448 in E4M3) can then
+//! exceed an f16. The hardware does the same with such codes; use an f32 model.
+//!
 //! A product that is zero takes no part in the alignment. (The emulators differ there, and only
 //! where C is below about 2^-100; nobody measured it.) On Hopper and on B200 `mma.sync` does not
 //! run on the FP8 tensor core that `wgmma` and `tcgen05` use, hence the different numbers.
@@ -50,15 +55,15 @@ pub const MMA_K: usize = 32;
 pub enum Model {
     /// Hopper's `wgmma` on FP8 into f32: the one that loses bits, for which promotion was invented.
     HopperWgmma = 1,
-    /// Hopper's `mma.sync` on FP8 into f16.
+    /// Hopper's `mma.sync` on FP8 into f16. Overflows with MX operands.
     HopperMmaF16 = 2,
     /// Ada's `mma.sync.m16n8k32` on FP8 into f32.
     AdaMma = 3,
-    /// Ada's `mma.sync.m16n8k32` on FP8 into f16.
+    /// Ada's `mma.sync.m16n8k32` on FP8 into f16. Overflows with MX operands.
     AdaMmaF16 = 4,
     /// B200's `mma.sync` on FP8 into f32.
     BlackwellMma = 5,
-    /// B200's `mma.sync` on FP8 into f16.
+    /// B200's `mma.sync` on FP8 into f16. Overflows with MX operands.
     BlackwellMmaF16 = 6,
     /// B200's `tcgen05.mma kind::f8f6f4` into f32.
     Tcgen05 = 7,

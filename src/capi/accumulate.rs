@@ -26,15 +26,15 @@ pub const OFP8_ORDER_TENSOR_CORE: u32 = 2;
 
 /// Hopper's `wgmma` on FP8 into f32. Measured for C = 0.
 pub const OFP8_MODEL_HOPPER_WGMMA: u32 = 1;
-/// Hopper's `mma.sync` on FP8 into f16. Measured.
+/// Hopper's `mma.sync` on FP8 into f16. Measured. See `ofp8_order`.
 pub const OFP8_MODEL_HOPPER_MMA_F16: u32 = 2;
 /// Ada's `mma.sync.m16n8k32` on FP8 into f32. Measured.
 pub const OFP8_MODEL_ADA_MMA: u32 = 3;
-/// Ada's `mma.sync.m16n8k32` on FP8 into f16. Measured.
+/// Ada's `mma.sync.m16n8k32` on FP8 into f16. Measured. See `ofp8_order`.
 pub const OFP8_MODEL_ADA_MMA_F16: u32 = 4;
 /// B200's `mma.sync` on FP8 into f32. Measured.
 pub const OFP8_MODEL_BLACKWELL_MMA: u32 = 5;
-/// B200's `mma.sync` on FP8 into f16. Measured.
+/// B200's `mma.sync` on FP8 into f16. Measured. See `ofp8_order`.
 pub const OFP8_MODEL_BLACKWELL_MMA_F16: u32 = 6;
 /// B200's `tcgen05.mma kind::f8f6f4` into f32. From an emulator, not measured.
 pub const OFP8_MODEL_TCGEN05: u32 = 7;
@@ -76,7 +76,7 @@ pub struct ofp8_operand {
     pub scale_count: usize,
     /// The scale of the tensor under two levels, else null.
     pub tensor_scale: *const f32,
-    /// The format of the codes; 0, too, where there is a recipe, which says it.
+    /// The format of the codes. Where there is a recipe, which says it: 0 or the same.
     pub format: u32,
     /// 1 if the vectors are the columns, 0 if they are the rows.
     pub is_transposed: u32,
@@ -95,6 +95,10 @@ pub struct ofp8_order {
     /// `OFP8_ORDER_SEQUENTIAL` (0) and the others.
     pub kind: u32,
     /// The tensor core (`OFP8_MODEL_HOPPER_WGMMA`, ...); 0 for the other orders.
+    ///
+    /// Those that sum in f16 are infinite above 65504, which one product of two large elements
+    /// can exceed: under MX scales, which take the elements of each block near the largest value
+    /// of their format and are applied after the block is summed, expect infinities.
     pub model: u32,
     /// How many products a tensor core sums before its accumulator is added to a second one in
     /// f32 and starts again from zero: a multiple of 32; 0 means 128, `OFP8_PROMOTION_OFF` never.
@@ -216,7 +220,7 @@ unsafe fn order_of(pointer: *const ofp8_order) -> Result<Order, ofp8_status> {
     // SAFETY: this function's contract.
     let given = unsafe { argument::sized(pointer)? };
     if given.reserved != 0 {
-        return Err(ofp8_status::OFP8_STRUCT_SIZE);
+        return Err(UNKNOWN);
     }
     match given.kind {
         OFP8_ORDER_TENSOR_CORE => {
@@ -224,7 +228,7 @@ unsafe fn order_of(pointer: *const ofp8_order) -> Result<Order, ofp8_status> {
             let promotion = match given.promotion {
                 0 => Promotion::DEFAULT,
                 OFP8_PROMOTION_OFF => Promotion::OFF,
-                products => Promotion::every(products as usize)?,
+                products => Promotion::every(products as usize).map_err(|_| UNKNOWN)?,
             };
             Ok(Order::TensorCore(model, promotion))
         }

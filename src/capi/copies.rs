@@ -109,7 +109,7 @@ impl Given {
         // SAFETY: this function's contract.
         let copy = unsafe { sized(copy)? };
         if copy.reserved != 0 {
-            return Err(ofp8_status::OFP8_STRUCT_SIZE);
+            return Err(ofp8_status::OFP8_UNKNOWN_POLICY);
         }
         let (rows, cols) = match copy.is_transposed {
             0 => (source.rows, source.cols),

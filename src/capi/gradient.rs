@@ -30,7 +30,7 @@ pub struct ofp8_gradient {
     pub sum: *mut f32,
     /// As many f32 again for what rounding loses (Neumaier's compensation), or null.
     pub lost: *mut f32,
-    /// Micro-batches added.
+    /// Micro-batches added, up to 2^64 - 1.
     pub count: u64,
 }
 

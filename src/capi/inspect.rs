@@ -150,8 +150,8 @@ impl WithSource for Validate {
 /// Looks for infinities and NaN before anything is quantized: writes the first, matrix by matrix
 /// in row-major order, or that there is none.
 ///
-/// Statuses: `OFP8_STRUCT_SIZE`, `OFP8_UNKNOWN_TYPE`, `OFP8_NULL_POINTER`, `OFP8_MISALIGNED`,
-/// `OFP8_OVERLAP`, `OFP8_SHAPE`.
+/// Statuses: `OFP8_STRUCT_SIZE`, `OFP8_UNKNOWN_TYPE`, `OFP8_UNKNOWN_POLICY`, `OFP8_NULL_POINTER`,
+/// `OFP8_MISALIGNED`, `OFP8_OVERLAP`, `OFP8_SHAPE`.
 ///
 /// # Safety
 /// As `ofp8_quantize`; `first` is null or points to memory for the result.

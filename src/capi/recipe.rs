@@ -163,7 +163,7 @@ pub(super) unsafe fn recipe_of(pointer: *const ofp8_recipe) -> Result<Recipe, of
         recipe = recipe.with_amax_bound(given.amax_bound)?;
     }
     if given.reserved != 0 {
-        return Err(ofp8_status::OFP8_STRUCT_SIZE);
+        return Err(ofp8_status::OFP8_UNKNOWN_POLICY);
     }
     match given.has_tensor_amax {
         0 => {}

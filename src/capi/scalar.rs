@@ -20,6 +20,8 @@ pub struct ofp8_cast {
     /// `OFP8_NAN_CANONICAL` (0) or `OFP8_NAN_KEEP_SIGN`.
     pub nan: u32,
     /// Random bits an element, 1 to 32, of a stochastic rounding; must be 0 for the others.
+    /// Functions on arrays draw 16 an element (`ofp8_philox`) and refuse more
+    /// (`OFP8_RANDOM_BITS`): 17 to 32 are for those on single values, which take the caller's word.
     pub random_bits: u32,
 }
 

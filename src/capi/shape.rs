@@ -181,8 +181,9 @@ pub(super) unsafe fn shape_of(pointer: *const ofp8_shape) -> Result<Shape, ofp8_
     };
     let shard = match given.is_shard {
         0 if given.shard_first == 0 && given.shard_len == 0 => None,
+        0 => return Err(SHAPE),
         1 => Some((given.shard_first, given.shard_len)),
-        _ => return Err(SHAPE),
+        _ => return Err(ofp8_status::OFP8_UNKNOWN_POLICY),
     };
     let shape = Shape {
         rows: given.rows,

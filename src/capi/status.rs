@@ -22,7 +22,8 @@ pub enum ofp8_status {
     /// Not the number of a wide type, or not one that this function takes.
     OFP8_UNKNOWN_TYPE = 5,
     /// Not the number of a rounding, saturation, NaN policy, scaling, convention, rule,
-    /// special-block policy, layout or algorithm, or random bits outside 1 to 32.
+    /// special-block policy, layout, algorithm, order, model, promotion or kernel; random bits
+    /// outside 1 to 32; a flag that is neither 0 nor 1; a reserved member that is not 0.
     OFP8_UNKNOWN_POLICY = 6,
     /// `struct_size` is too small, too large, or the excess is not zero.
     OFP8_STRUCT_SIZE = 7,
@@ -102,7 +103,7 @@ pub extern "C" fn ofp8_status_text(status: u32) -> *const c_char {
         3 => c"buffers overlap",
         4 => c"unknown format",
         5 => c"unknown or unsuitable wide type",
-        6 => c"unknown policy",
+        6 => c"unknown policy or flag, or a reserved member is not zero",
         7 => c"struct_size does not fit",
         8 => c"a number of elements is not what the shape asks for",
         9 => c"a stride is shorter than a row, a place lies outside, or a size overflows",

@@ -64,6 +64,29 @@ fn additions_follow_the_definition() {
 }
 
 #[test]
+fn a_full_count_stays_full() {
+    let source = vec![1.0; LEN];
+    let (mut sum, mut other_sum) = (vec![0.0; LEN], vec![0.0; LEN]);
+    let of = |sum| Gradient::resume(matrix_mut(sum), None, u64::MAX - 1).unwrap();
+    let (mut gradient, other) = (of(&mut sum), of(&mut other_sum));
+    for _ in 0..2 {
+        gradient.add(matrix(&source), 1.0).unwrap();
+        assert_eq!(gradient.count(), u64::MAX);
+    }
+    let codes = vec![0; LEN];
+    let scales = Scales::F32(&[1.0]);
+    gradient
+        .add_codes(&Recipe::TENSOR, matrix(&codes), scales)
+        .unwrap();
+    assert_eq!(gradient.count(), u64::MAX);
+    gradient.merge(&other).unwrap();
+    assert_eq!(gradient.count(), u64::MAX);
+    // What was added is divided by no less: the mean of two ones over 2^64.
+    gradient.average();
+    assert_eq!(sum[0], 2.0 / 2f32.powi(64));
+}
+
+#[test]
 fn codes_are_added_as_they_dequantize() {
     let mut dice = Dice(32);
     for recipe in [

@@ -4,8 +4,8 @@
 
 use std::ops::Range;
 
-use ofp8::accumulate::{MMA_K, Model, Order, Promotion, dot};
-use ofp8::{Block, Error, Format};
+use ofp8::accumulate::{MMA_K, Model, Operand, Order, Promotion, dot};
+use ofp8::{Block, Error, FloatType, Format, Matrix, MatrixMut, Recipe, Scales, ScalesMut};
 
 use crate::oracle::{Dice, value};
 use crate::product::{Factor, Scaling, product, segments};
@@ -391,6 +391,28 @@ fn promotion_keeps_the_error_small() {
     let error = |promotion| (run(Order::TensorCore(Model::HopperWgmma, promotion)) - exact) / exact;
     let (plain, promoted) = (error(Promotion::OFF).abs(), error(Promotion::DEFAULT).abs());
     assert!(plain > 0.01 && promoted < 0.002, "{plain} {promoted}");
+}
+
+/// MX takes any block of ones to 256 under 2^-8: a product of two is more than an f16 holds.
+#[test]
+fn f16_models_overflow_with_mx_operands() {
+    let (mut codes, mut scales) = ([0; MMA_K], [0]);
+    let stats = Recipe::MXFP8.quantize(
+        Matrix::new(&[1f32; MMA_K], 1, MMA_K).unwrap(),
+        MatrixMut::new(&mut codes, 1, MMA_K).unwrap(),
+        ScalesMut::E8M0(&mut scales),
+    );
+    assert_eq!(stats.unwrap().saturated, 0);
+    let codes = Matrix::new(&codes, 1, MMA_K).unwrap();
+    let ones = Operand::quantized(&Recipe::MXFP8, codes, Scales::E8M0(&scales)).unwrap();
+    for &model in Model::ALL {
+        let result = dot(ones, ones, Order::TensorCore(model, Promotion::OFF)).unwrap();
+        let expected = match model.accumulator() {
+            FloatType::F16 => f32::INFINITY,
+            _ => MMA_K as f32,
+        };
+        assert_eq!(result, expected, "{model:?}");
+    }
 }
 
 #[test]
