@@ -118,7 +118,10 @@ model_file() {
 build_library() {
     cargo rustc --quiet --release --package ofp8 --lib --crate-type "$1" --features capi -- --cfg ofp8_staticlib >&2
     case $1 in
-        staticlib) echo "$target/release/libofp8.a" ;;
+        staticlib)
+            sh cmake/tidy-archive.sh "$target/release/libofp8.a"
+            echo "$target/release/libofp8.a"
+            ;;
         cdylib) echo "$target/release/libofp8.so" ;;
     esac
 }
@@ -137,7 +140,9 @@ aarch64_cargo() {
 aarch64_library() {
     aarch64_cargo rustc --quiet --release --package ofp8 --lib --crate-type staticlib --features capi \
         -- --cfg ofp8_staticlib -D warnings >&2
-    echo "$target/neon/aarch64-unknown-linux-gnu/release/libofp8.a"
+    local library=$target/neon/aarch64-unknown-linux-gnu/release/libofp8.a
+    AR=aarch64-linux-gnu-ar OBJCOPY=aarch64-linux-gnu-objcopy sh cmake/tidy-archive.sh "$library"
+    echo "$library"
 }
 
 # bare_cargo COMMAND TRIPLE ARGUMENT...: cargo for a machine without an operating system; what it builds lies in

@@ -2,7 +2,7 @@
 # The targets, the same in a source tree and where ofp8 is installed:
 #
 #   ofp8::ofp8     the static library and the headers
-#   ofp8::shared   the shared library and the headers (for a program that links another Rust static library, too)
+#   ofp8::shared   the shared library and the headers
 #   ofp8::headers  the headers alone: ofp8_arith.hpp and the types of ofp8.hpp need no library
 #   ofp8::cuda     the CUDA headers and, where the project has enabled the language CUDA before, the kernels' C entry
 #                  (ofp8_cuda.h), compiled for the project's CMAKE_CUDA_ARCHITECTURES; links ofp8::ofp8

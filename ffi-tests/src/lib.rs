@@ -83,7 +83,11 @@ fn libraries() -> &'static Path {
             .arg("--target-dir")
             .arg(&folder)
             .args(["--", "--cfg", "ofp8_staticlib"]));
-        folder.join("release")
+        let folder = folder.join("release");
+        run(Command::new("sh")
+            .arg(workspace().join("cmake/tidy-archive.sh"))
+            .arg(folder.join("libofp8.a")));
+        folder
     })
 }
 
