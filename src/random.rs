@@ -6,6 +6,8 @@
 //!
 //! Source: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
 
+use core::iter;
+
 use crate::error::Error;
 use crate::machine::IS_SMALL;
 
@@ -95,26 +97,35 @@ impl Philox {
     /// side by side.
     #[inline(always)]
     pub(crate) fn fill(&self, offset: u64, bits: &mut [u16]) {
-        self.fill_by(offset, bits, |block| self.group(block));
+        self.fill_by(offset, bits, |block, bits| self.group(block, bits));
     }
 
-    /// [`Philox::fill`] with another way to compute the bits of a group.
+    /// [`Philox::fill`] with another way to compute the bits of a group, of as many whole blocks as
+    /// the caller likes.
     #[inline(always)]
-    pub(crate) fn fill_by(
+    pub(crate) fn fill_by<const GROUP: usize>(
         &self,
         offset: u64,
         bits: &mut [u16],
-        group: impl Fn(u64) -> [u16; GROUP],
+        group: impl Fn(u64, &mut [u16; GROUP]),
     ) {
         let mut index = self.first_index.wrapping_add(offset);
         // The first block may have begun before.
-        let skipped = (index % ELEMENTS_PER_BLOCK) as usize;
+        let mut skipped = (index % ELEMENTS_PER_BLOCK) as usize;
         let (head, rest) = bits.split_at_mut((GROUP - skipped).min(bits.len()));
-        let first = group(index / ELEMENTS_PER_BLOCK);
-        copy(head, first.get(skipped..).unwrap_or_default());
-        for bits in rest.chunks_mut(GROUP) {
+        for bits in iter::once(head).chain(rest.chunks_mut(GROUP)) {
+            let block = index / ELEMENTS_PER_BLOCK;
+            if let Ok(whole) = bits.try_into() {
+                group(block, whole);
+            } else {
+                let mut whole = [0; GROUP];
+                group(block, &mut whole);
+                for (to, &from) in bits.iter_mut().zip(whole.iter().skip(skipped)) {
+                    *to = from;
+                }
+            }
+            skipped = 0;
             index = index.wrapping_add(GROUP as u64);
-            copy(bits, &group(index / ELEMENTS_PER_BLOCK));
         }
     }
 
@@ -123,7 +134,7 @@ impl Philox {
     /// A lane of 64 bits holds a word in its low half, so that a product of two words needs no
     /// rearrangement; what is in the high half does not matter.
     #[inline(always)]
-    fn group(&self, first: u64) -> [u16; GROUP] {
+    fn group(&self, first: u64, bits: &mut [u16; GROUP]) {
         const LOW: u64 = u32::MAX as u64;
         const BLOCKS: usize = GROUP / ELEMENTS_PER_BLOCK as usize;
         let mut a = [0u64; BLOCKS];
@@ -146,7 +157,6 @@ impl Philox {
             key[0] = (key[0] + WEYL[0] as u64) & LOW;
             key[1] = (key[1] + WEYL[1] as u64) & LOW;
         }
-        let mut bits = [0; GROUP];
         for (i, bits) in bits
             .chunks_exact_mut(ELEMENTS_PER_BLOCK as usize)
             .enumerate()
@@ -159,7 +169,6 @@ impl Philox {
                 bits[1] = (*word >> 16) as u16;
             }
         }
-        bits
     }
 
     /// The 16 random bits of the element `offset` after the first.
@@ -169,14 +178,6 @@ impl Philox {
         let lane = (index % ELEMENTS_PER_BLOCK) as usize;
         let words = self.block(index / ELEMENTS_PER_BLOCK);
         (words[lane / 2] >> (16 * (lane % 2))) as u16
-    }
-}
-
-/// Copies as much as fits.
-#[inline(always)]
-fn copy(to: &mut [u16], from: &[u16]) {
-    for (to, &from) in to.iter_mut().zip(from) {
-        *to = from;
     }
 }
 

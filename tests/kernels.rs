@@ -13,13 +13,16 @@ use ofp8::{
     slice,
 };
 
-/// Runs `test` with each kernel forced. The choice is one for the whole program, so that tests
-/// take turns.
+/// Runs `test` with each kernel forced; where the variable `OFP8_TEST_KERNEL` names one, with that
+/// alone. The choice is one for the whole program, so that tests take turns.
 fn each_kernel(mut test: impl FnMut(Kernel)) {
     static TURN: Mutex<()> = Mutex::new(());
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let asked = std::env::var("OFP8_TEST_KERNEL").ok();
     for &kernel in Kernel::ALL {
-        if kernel.is_available() {
+        if asked.as_ref().is_some_and(|asked| asked != kernel.name()) {
+            eprintln!("not asked for: {kernel}");
+        } else if kernel.is_available() {
             Kernel::force(Some(kernel)).unwrap();
             assert_eq!(Kernel::current(), kernel);
             test(kernel);

@@ -11,7 +11,7 @@ use super::params::{F32_MANTISSA_BITS, Params, Plain};
 use super::portable::{INFINITY, power_of_two};
 use super::statistics;
 use crate::float::Float;
-use crate::random::{GROUP, LAST_BLOCK, MULTIPLIER, Philox, ROUNDS, WEYL};
+use crate::random::{LAST_BLOCK, MULTIPLIER, Philox, ROUNDS, WEYL};
 use crate::spec::FloatType;
 
 /// Proof that the machine has what [`super::Kernel::Avx512`] names.
@@ -128,7 +128,9 @@ impl Isa for Avx512 {
     #[inline]
     fn random(self, philox: &Philox, offset: u64, bits: &mut [u16]) {
         // SAFETY: `self` proves that the features are there.
-        philox.fill_by(offset, bits, |block| unsafe { philox_group(philox, block) });
+        philox.fill_by(offset, bits, |block, bits| unsafe {
+            philox_group(philox, block, bits);
+        });
     }
 
     #[inline]
@@ -715,22 +717,26 @@ fn narrow_bf16(value: __m512) -> __m256i {
     _mm512_cvtepi32_epi16(_mm512_srli_epi32::<16>(sum))
 }
 
-/// The random bits of 128 elements, from a block on, with eight blocks a register: a lane of 64
-/// bits holds a word in its low half, as the product of two words wants it.
+/// Blocks of random bits side by side, eight a register: with half as many the processor waits for
+/// the products of one round before it can begin the next.
+const PHILOX_REGISTERS: usize = 4;
+
+/// The random bits of some blocks, with eight blocks a register: a lane of 64 bits holds a word in
+/// its low half, as the product of two words wants it.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn philox_group(philox: &Philox, first: u64) -> [u16; GROUP] {
+fn philox_group(philox: &Philox, first: u64, bits: &mut [u16; 64 * PHILOX_REGISTERS]) {
     /// `a ^ b ^ c`.
     const XOR3: i32 = 0b1001_0110;
     let multiplier = MULTIPLIER.map(|m| _mm512_set1_epi64(m as i64));
     let mut key = [philox.seed as u32, (philox.seed >> 32) as u32];
     // Interleaving puts even lanes into one register and odd ones into the other.
     let order = _mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7);
-    let mut a = [order; 2];
+    let mut a = [order; PHILOX_REGISTERS];
     let mut b = a;
-    let mut c = [_mm512_set1_epi64(philox.stream as i64); 2];
-    let mut d = [_mm512_set1_epi64((philox.stream >> 32) as i64); 2];
-    for i in 0..2 {
+    let mut c = [_mm512_set1_epi64(philox.stream as i64); PHILOX_REGISTERS];
+    let mut d = [_mm512_set1_epi64((philox.stream >> 32) as i64); PHILOX_REGISTERS];
+    for i in 0..PHILOX_REGISTERS {
         let start = _mm512_set1_epi64(first.wrapping_add(8 * i as u64) as i64);
         let last = _mm512_set1_epi64(LAST_BLOCK as i64);
         a[i] = _mm512_and_si512(_mm512_add_epi64(start, order), last);
@@ -738,7 +744,7 @@ fn philox_group(philox: &Philox, first: u64) -> [u16; GROUP] {
     }
     for _ in 0..ROUNDS {
         let keys = key.map(|k| _mm512_set1_epi64(k as i64));
-        for i in 0..2 {
+        for i in 0..PHILOX_REGISTERS {
             let p = _mm512_mul_epu32(a[i], multiplier[0]);
             let q = _mm512_mul_epu32(c[i], multiplier[1]);
             let high_p = _mm512_srli_epi64::<32>(p);
@@ -749,19 +755,17 @@ fn philox_group(philox: &Philox, first: u64) -> [u16; GROUP] {
         }
         key = [key[0].wrapping_add(WEYL[0]), key[1].wrapping_add(WEYL[1])];
     }
-    let mut bits = [0u16; GROUP];
-    for i in 0..2 {
+    for i in 0..PHILOX_REGISTERS {
         let low = _mm512_set1_epi64(u32::MAX as i64);
         let first = select(low, a[i], _mm512_slli_epi64::<32>(b[i]));
         let second = select(low, c[i], _mm512_slli_epi64::<32>(d[i]));
-        // SAFETY: 32 of the 128 half-words at each of four places.
+        // SAFETY: 32 half-words at each of eight places, 256 in all.
         unsafe {
             let place = bits.as_mut_ptr().add(64 * i);
             _mm512_storeu_si512(place.cast(), _mm512_unpacklo_epi64(first, second));
             _mm512_storeu_si512(place.add(32).cast(), _mm512_unpackhi_epi64(first, second));
         }
     }
-    bits
 }
 
 /// Stochastic rounding A. A random fraction of an ulp is added and the sum truncated: by two

@@ -83,11 +83,11 @@ fn encode_stochastic<I: Isa, S: Float>(
         let bits = bits.get_mut(..source.len()).unwrap_or_default();
         match random {
             Random::Philox(philox) => isa.random(&philox, 0, bits),
-            Random::Words(words) => {
+            Random::Words(words) => isa.vectorize(|| {
                 for (bits, &word) in bits.iter_mut().zip(words) {
                     *bits = word as u16;
                 }
-            }
+            }),
         }
         if !isa.encode_random(params, factor, source, bits, codes) {
             encode_chunks(isa, params, factor, Some(random), source, codes, |_, _| {});

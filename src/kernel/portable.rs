@@ -248,7 +248,7 @@ pub(super) fn encode_fast<S: Float, const BOUNDED: bool>(
 /// Rounds a value that is not negative and at most `following`, given as bits: the nearest
 /// magnitude, the even one of two; the sum of the addition, and what was added.
 #[inline(always)]
-fn nearest(params: &Params, clamped: u32) -> (u32, f32, f32) {
+pub(super) fn nearest(params: &Params, clamped: u32) -> (u32, f32, f32) {
     // Positive numbers are ordered as signed integers too, which more instruction sets compare.
     let power = ((clamped & !(IMPLICIT - 1)) as i32).max(params.min_normal as i32) as u32;
     let m = power + params.magic;
