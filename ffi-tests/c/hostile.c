@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Every hostile value of every argument of every function, and of every member of the structures behind them: the
- * status, and nothing written. One list, `functions`, says what each argument is; what is hostile for it follows.
+ * status, and nothing written. One list, `functions`, says what each argument is; what is hostile for it follows, but
+ * for what few have, which stands beside them. Every status of the header must come up.
  *
  * Without an argument: runs the table and prints how much was tried. With "list": prints the arguments and members
- * that have a row; the test `hostile` compares that with the header.
+ * that have a row, with "statuses" the number of statuses; the test `hostile` compares both with the header.
  */
 #include <math.h>
 #include <stddef.h>
@@ -95,6 +96,13 @@ enum kind {
 typedef uint32_t statuses;
 #define S(status) ((statuses)1 << OFP8_##status)
 
+/* What is hostile for few arguments, or only with another: the last one has no name. */
+struct special {
+    const char *what;
+    void (*prepare)(unsigned char *place); /* where the argument stands */
+    statuses right;
+};
+
 struct argument {
     const char *name;
     enum kind kind;
@@ -107,6 +115,7 @@ struct argument {
     int may_alias; /* of an output: it may be another argument */
     int is_apart;  /* of an output: the caller sees to it that it overlaps nothing */
     const struct structure *structure;
+    const struct special *special;
 };
 
 struct structure {
@@ -124,7 +133,6 @@ struct structure {
     {.name = #called, .kind = (kind_), .pointer = (to), .align = (align_), .null = S(null_)}
 #define IN(called, to, align) POINTER(INPUT, called, to, align, NULL_POINTER)
 #define OUT(called, to, align) POINTER(OUTPUT, called, to, align, NULL_POINTER)
-#define MAYBE_IN(called, to, align) POINTER(INPUT, called, to, align, OK)
 #define MAYBE_OUT(called, to, align) POINTER(OUTPUT, called, to, align, OK)
 /* Both may point to the same. */
 #define INTO(called, to) {.name = #called, .kind = OUTPUT, .pointer = (to), .align = 8, .null = S(NULL_POINTER), .may_alias = 1}
@@ -150,6 +158,94 @@ struct structure {
 #define M_NOTHING(type, member)                                                                              \
     {.name = #member, .kind = NUMBER, .at = offsetof(type, member), .width = sizeof(void *), .zero = S(OK), \
      .unknown = S(RECIPE)}
+
+static void *read_pointer(const unsigned char *place)
+{
+    void *pointer;
+    memcpy(&pointer, place, sizeof pointer);
+    return pointer;
+}
+
+static void write_pointer(unsigned char *place, void *pointer)
+{
+    memcpy(place, &pointer, sizeof pointer);
+}
+
+/* Every cast that a call may read: a stochastic one that wants so many bits. */
+static void make_stochastic(uint32_t bits)
+{
+    world.cast.it.rounding = world.recipe.it.cast.rounding = OFP8_STOCHASTIC_A;
+    world.cast.it.random_bits = world.recipe.it.cast.random_bits = bits;
+}
+
+static void no_random_bits(unsigned char *place)
+{
+    make_stochastic(16);
+    write_pointer(place, NULL);
+}
+
+static void too_few_random_bits(unsigned char *place)
+{
+    (void)place;
+    make_stochastic(17);
+}
+
+static void infinite_amax(unsigned char *place)
+{
+    (void)place;
+    world.recipe.it.special = OFP8_SPECIAL_IGNORE;
+    world.amax[BLOCKS - 1] = 0x7F800000;
+}
+
+/* The first scale, which is f32. */
+static void zero_scale(unsigned char *place) { *(float *)read_pointer(place) = 0.0f; }
+static void negative_scale(unsigned char *place) { *(float *)read_pointer(place) = -1.0f; }
+static void infinite_scale(unsigned char *place) { *(float *)read_pointer(place) = INFINITY; }
+
+static void not_a_state(unsigned char *place)
+{
+    (void)place;
+    memset(world.state, 0, sizeof world.state);
+}
+
+static void of_another_version(unsigned char *place)
+{
+    (void)place;
+    *(unsigned char *)world.state += 1;
+}
+
+static void of_another_machine(unsigned char *place)
+{
+#if defined(__aarch64__)
+    const uint32_t kernel = OFP8_KERNEL_AVX2;
+#else
+    const uint32_t kernel = OFP8_KERNEL_NEON;
+#endif
+    memcpy(place, &kernel, sizeof kernel);
+}
+
+static const struct special of_random[] = {
+    {"is null under a stochastic rounding", no_random_bits, S(RANDOM_BITS)},
+    {"has too few bits", too_few_random_bits, S(RANDOM_BITS)},
+    {0},
+};
+static const struct special of_amax[] = {{"is infinite where that is ignored", infinite_amax, S(NOT_FINITE)}, {0}};
+static const struct special of_scales[] = {
+    {"begins with zero", zero_scale, S(SCALE)},
+    {"begins with a negative one", negative_scale, S(SCALE)},
+    {"begins with infinity", infinite_scale, S(SCALE)},
+    {0},
+};
+static const struct special of_state[] = {
+    {"is zero", not_a_state, S(STATE)},
+    {"is of another version", of_another_version, S(STATE)},
+    {0},
+};
+static const struct special of_kernel[] = {{"is another machine's", of_another_machine, S(KERNEL)}, {0}};
+
+#define M_RANDOM(type)                                                                                      \
+    {.name = "random", .kind = STRUCTURE, .at = offsetof(type, random), .align = 4, .null = S(OK), \
+     .structure = &of_philox, .special = of_random}
 
 static const struct structure of_cast = {"ofp8_cast", {
     M_NUMBER(ofp8_cast, rounding, S(OK), S(UNKNOWN_POLICY)),
@@ -205,9 +301,10 @@ static const struct structure of_call = {"ofp8_quantize_call", {
     M_STRUCT_SIZE(ofp8_quantize_call),
     M_STRUCT(ofp8_quantize_call, recipe, S(NULL_POINTER), of_recipe),
     M_STRUCT(ofp8_quantize_call, shape, S(NULL_POINTER), of_shape),
-    M_STRUCT(ofp8_quantize_call, random, S(OK), of_philox),
+    M_RANDOM(ofp8_quantize_call),
     M_POINTER(INPUT, ofp8_quantize_call, source, 4, S(NULL_POINTER)),
-    M_POINTER(INPUT, ofp8_quantize_call, amax, 4, S(OK)),
+    {.name = "amax", .kind = INPUT, .at = offsetof(ofp8_quantize_call, amax), .align = 4, .null = S(OK),
+     .special = of_amax},
     M_POINTER(OUTPUT, ofp8_quantize_call, codes, 1, S(NULL_POINTER)),
     M_POINTER(OUTPUT, ofp8_quantize_call, scales, 4, S(NULL_POINTER)),
     M_SIZE(ofp8_quantize_call, scale_count, S(LENGTH), S(LENGTH)),
@@ -222,7 +319,7 @@ static const struct structure of_copy = {"ofp8_copy", {
     M_SIZE(ofp8_copy, scale_count, S(LENGTH), S(LENGTH)),
     M_NOTHING(ofp8_copy, tensor_scale),
     M_POINTER(OUTPUT, ofp8_copy, stats, 8, S(OK)),
-    M_STRUCT(ofp8_copy, random, S(OK), of_philox),
+    M_RANDOM(ofp8_copy),
     M_SIZE(ofp8_copy, code_stride, S(OK), S(SHAPE)),
     M_SIZE(ofp8_copy, code_batch_stride, S(OK), S(OK)),
     M_NUMBER(ofp8_copy, is_transposed, S(OK), S(UNKNOWN_POLICY)),
@@ -402,7 +499,9 @@ CALL(quantize_gradient)
 #define TYPE(name) NUMBER_OF(name, OFP8_F32, UNKNOWN_TYPE)
 #define PACKING NUMBER_OF(packing, OFP8_PACKING_FP6, UNKNOWN_PACKING)
 #define CAST STRUCT(cast, &world.cast, OK, of_cast)
-#define RANDOM STRUCT(random, world.random, OK, of_philox)
+#define RANDOM                                                                                      \
+    {.name = "random", .kind = STRUCTURE, .pointer = world.random, .align = 4, .null = S(OK), \
+     .structure = &of_philox, .special = of_random}
 #define RECIPE STRUCT(recipe, &world.recipe, NULL_POINTER, of_recipe)
 #define SHAPE STRUCT(shape, &world.shape, NULL_POINTER, of_shape)
 #define RULES STRUCT(rules, &world.rules, NULL_POINTER, of_delayed)
@@ -414,8 +513,13 @@ CALL(quantize_gradient)
 #define CODES_OUT OUT(codes, world.codes, 1)
 #define CODE_OUT OUT(code, world.codes, 1)
 #define STATS MAYBE_OUT(stats, world.stats, 8)
+#define CHECKED_SCALES(called)                                                                                 \
+    {.name = #called, .kind = INPUT, .pointer = world.scales, .align = 4, .null = S(NULL_POINTER), \
+     .special = of_scales}
 #define COUNT_OF_SCALES(count) SIZE_OF(scale_count, count, S(LENGTH), S(LENGTH) | S(SHAPE))
-#define STATE_OUT OUT(state, world.state, 4)
+#define STATE_OUT                                                                                         \
+    {.name = "state", .kind = OUTPUT, .pointer = world.state, .align = 4, .null = S(NULL_POINTER), \
+     .special = of_state}
 #define STATE_SIZE SIZE_OF(state_size, STATE, S(LENGTH) | S(STATE), S(LENGTH) | S(SHAPE))
 #define TENSOR SIZE_OF(tensor, 1, S(OK), S(LENGTH))
 #define STRIDE(name) SIZE_OF(name, COLS, S(OK), S(SHAPE))
@@ -433,7 +537,8 @@ static const struct function {
     {FUNCTION(current_kernel), {{0}}},
     {FUNCTION(kernel_name), {FREE_OF(kernel, 4)}},
     {FUNCTION(force_kernel),
-     {{.name = "kernel", .kind = NUMBER, .width = 4, .zero = S(OK), .unknown = S(UNKNOWN_POLICY)}}},
+     {{.name = "kernel", .kind = NUMBER, .width = 4, .zero = S(OK), .unknown = S(UNKNOWN_POLICY),
+       .special = of_kernel}}},
     {FUNCTION(get_format_info), {FORMAT, OUT(info, world.info, 4)}},
     {FUNCTION(encode_f32), {FORMAT, CAST, FREE_OF(value, 4), FREE_OF(random, 4), CODE_OUT}},
     {FUNCTION(encode_f64), {FORMAT, CAST, FREE_OF(value, 8), FREE_OF(random, 4), CODE_OUT}},
@@ -473,14 +578,15 @@ static const struct function {
      {STRUCT(recipe, &world.bytes_recipe, NULL_POINTER, of_recipe), FREE_OF(amax, 4),
       MAYBE_OUT(dequantize_scale, world.f32, 4), MAYBE_OUT(code, world.codes, 1)}},
     {FUNCTION(quantize),
-     {RECIPE, SHAPE, RANDOM, SOURCE, MAYBE_IN(amax, world.amax, 4), CODES_OUT, OUT(scales, world.scales, 4),
-      COUNT_OF_SCALES(BLOCKS), NOTHING(tensor_scale), STATS}},
+     {RECIPE, SHAPE, RANDOM, SOURCE,
+      {.name = "amax", .kind = INPUT, .pointer = world.amax, .align = 4, .null = S(OK), .special = of_amax}, CODES_OUT,
+      OUT(scales, world.scales, 4), COUNT_OF_SCALES(BLOCKS), NOTHING(tensor_scale), STATS}},
     {FUNCTION(quantize_list),
      {STRUCT(calls, &world.call, NULL_POINTER, of_call), SIZE_OF(count, 1, S(OK), S(SHAPE)),
       {.name = "failed", .kind = OUTPUT, .pointer = failed, .align = 8, .null = S(OK), .is_apart = 1}}},
     {FUNCTION(quantize_given),
      {RECIPE, SHAPE, RANDOM, SOURCE, NUMBER_OF(which, OFP8_GIVEN_DEQUANTIZE_SCALE, UNKNOWN_POLICY),
-      IN(scales, world.scales, 4), COUNT_OF_SCALES(BLOCKS), NOTHING(tensor_scale), CODES_OUT, STATS}},
+      CHECKED_SCALES(scales), COUNT_OF_SCALES(BLOCKS), NOTHING(tensor_scale), CODES_OUT, STATS}},
     {FUNCTION(amax_blocks),
      {RECIPE, SHAPE, SOURCE, OUT(amax, world.amax, 4), SIZE_OF(amax_count, BLOCKS, S(LENGTH), S(LENGTH))}},
     {FUNCTION(dequantize),
@@ -509,14 +615,14 @@ static const struct function {
      {LAYOUT(from, layout), IN(source, world.scales, 4), GRID_COUNT(source_count), LAYOUT(to, more_layout),
       OUT(target, world.target, 4), GRID_COUNT(target_count)}},
     {FUNCTION(convert_scales_f32_to_e8m0),
-     {LAYOUT(from, layout), IN(source, world.scales, 4), GRID_COUNT(source_count), LAYOUT(to, more_layout),
+     {LAYOUT(from, layout), CHECKED_SCALES(source), GRID_COUNT(source_count), LAYOUT(to, more_layout),
       OUT(target, world.packed, 1), GRID_COUNT(target_count)}},
     {FUNCTION(convert_scales_e8m0_to_f32),
      {LAYOUT(from, layout), IN(source, world.codes, 1), GRID_COUNT(source_count), LAYOUT(to, more_layout),
       OUT(target, world.target, 4), GRID_COUNT(target_count)}},
     {FUNCTION(delayed_size), {RULES, SIZE_OF(tensors, 2, S(OK), S(SHAPE)), OUT(size, world.size, 8)}},
     {FUNCTION(delayed_init),
-     {RULES, SIZE_OF(tensors, 2, S(LENGTH), S(SHAPE) | S(LENGTH)), STATE_OUT, STATE_SIZE}},
+     {RULES, SIZE_OF(tensors, 2, S(LENGTH), S(SHAPE) | S(LENGTH)), OUT(state, world.state, 4), STATE_SIZE}},
     {FUNCTION(delayed_record), {RULES, STATE_OUT, STATE_SIZE, TENSOR, FREE_OF(amax, 4)}},
     {FUNCTION(delayed_staging), {RULES, STATE_OUT, STATE_SIZE, OUT(staging, world.place, 8)}},
     {FUNCTION(delayed_is_due), {RULES, STATE_OUT, STATE_SIZE, OUT(is_due, world.u32, 4)}},
@@ -689,18 +795,6 @@ static void trial(const struct function *function, const char *name, const char 
     reset(function);
 }
 
-static void *read_pointer(const unsigned char *place)
-{
-    void *pointer;
-    memcpy(&pointer, place, sizeof pointer);
-    return pointer;
-}
-
-static void write_pointer(unsigned char *place, void *pointer)
-{
-    memcpy(place, &pointer, sizeof pointer);
-}
-
 /* Every buffer of a call: where its address stands, and whether it is written. */
 struct buffer {
     unsigned char *place;
@@ -815,6 +909,10 @@ static void hostile_one(const struct function *function, unsigned char *place, c
         }
         break;
     }
+    for (const struct special *special = argument->special; special != NULL && special->what != NULL; ++special) {
+        special->prepare(place);
+        trial(function, name, special->what, special->right);
+    }
 }
 
 /* Every argument of a list; of a structure, also one size zero while another is as large as can be. */
@@ -843,8 +941,22 @@ static void print_list(const char *name, const struct argument *list)
     printf("\n");
 }
 
+/* Statuses are numbered without gaps; whatever is not one of them has the same text. */
+static uint32_t statuses_with_text(void)
+{
+    uint32_t status = 0;
+    while (strcmp(ofp8_status_text(status), ofp8_status_text(UINT32_MAX)) != 0) {
+        ++status;
+    }
+    return status;
+}
+
 int main(int count, char **arguments)
 {
+    if (count == 2 && strcmp(arguments[1], "statuses") == 0) {
+        printf("%u\n", (unsigned)statuses_with_text());
+        return 0;
+    }
     const int is_list = count == 2 && strcmp(arguments[1], "list") == 0;
     for (size_t i = 0; is_list && i < sizeof structures / sizeof structures[0]; ++i) {
         print_list(structures[i]->name, structures[i]->members);
@@ -862,6 +974,13 @@ int main(int count, char **arguments)
     }
     if (is_list) {
         return 0;
+    }
+    for (uint32_t status = 0; status < statuses_with_text(); ++status) {
+        checks += 1;
+        if (seen[status] == 0) {
+            failures += 1;
+            printf("never seen: status %u (%s)\n", (unsigned)status, ofp8_status_text(status));
+        }
     }
     printf("hostile: %u functions, %u inputs tried\n", (unsigned)(sizeof functions / sizeof functions[0]),
            (unsigned)tried);

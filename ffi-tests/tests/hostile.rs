@@ -101,3 +101,18 @@ fn every_argument_of_every_function_has_a_row() {
         }
     }
 }
+
+/// The table asks for every status that has a text: those of the header.
+#[test]
+fn statuses_are_numbered_without_gaps_and_have_a_text() {
+    let header = header();
+    let (_, list) = header.split_once("enum ofp8_status").expect("the list");
+    let (list, _) = list.split_once('}').expect("its end");
+    let numbers: Vec<u32> = list
+        .split(',')
+        .filter_map(|entry| entry.rsplit_once(" = ")?.1.trim().parse().ok())
+        .collect();
+    let known = run(Command::new(program()).arg("statuses"));
+    let known: u32 = known.trim().parse().expect("a number");
+    assert!(numbers.iter().copied().eq(0..known), "{numbers:?}");
+}
