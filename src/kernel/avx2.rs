@@ -4,12 +4,13 @@
 
 use core::arch::x86_64::*;
 
-use super::Factor;
 use super::decode::Decoding;
-use super::groups::{GROUP, GROUPS, dequantize_scale};
+use super::factor::{Factor, Factors, Operation};
+use super::groups::{GROUP, dequantize_scale};
 use super::isa::Isa;
 use super::params::{F32_MANTISSA_BITS, Params, Plain};
-use super::portable::{nearest, power_of_two};
+use super::portable::nearest;
+use super::statistics;
 use crate::float::Float;
 use crate::random::{self, LAST_BLOCK, MULTIPLIER, Philox, ROUNDS, WEYL};
 use crate::spec::FloatType;
@@ -46,44 +47,37 @@ impl Isa for Avx2 {
     fn encode_fast<S: Float>(
         self,
         params: &Params,
-        factor: Factor,
+        factors: Factors<'_>,
         source: &[S],
         codes: &mut [u8],
         slow: impl Fn(&[S], &mut [u8]),
     ) -> bool {
         // SAFETY: `self` proves that the features are there.
-        unsafe { encode_by::<S, false>(params, factor, source, codes, slow).is_some() }
+        unsafe { encode_by::<S, false>(params, factors, source, codes, slow).is_some() }
     }
 
     #[inline]
     fn encode_bounded<S: Float>(
         self,
         params: &Params,
-        factor: Factor,
+        factors: Factors<'_>,
         source: &[S],
         codes: &mut [u8],
     ) -> Option<u64> {
         let slow = |_: &[S], _: &mut [u8]| debug_assert!(false, "a NaN where there is none");
         // SAFETY: `self` proves that the features are there.
-        unsafe { encode_by::<S, true>(params, factor, source, codes, slow) }
+        unsafe { encode_by::<S, true>(params, factors, source, codes, slow) }
     }
 
     #[inline]
-    fn encode_groups<S: Float>(
-        self,
-        params: &Params,
-        factors: &[f32; GROUPS],
-        bounded: bool,
-        source: &[S],
-        codes: &mut [u8],
-    ) -> Option<u64> {
-        if bounded {
-            // SAFETY: `self` proves that the features are there.
-            return unsafe { encode_groups::<S, true>(params, factors, source, codes) };
+    fn group_extremes<S: Float>(self, source: &[S], amaxes: &mut [u32]) -> u32 {
+        // What is passed to [`Isa::vectorize`] is not always inlined, being this long.
+        #[target_feature(enable = "avx2,f16c,popcnt")]
+        fn with_features<S: Float>(source: &[S], amaxes: &mut [u32]) -> u32 {
+            statistics::group_extremes(source, amaxes)
         }
-        // SAFETY: the same.
-        unsafe { encode_groups::<S, false>(params, factors, source, codes) }?;
-        Some(self.count_zero_codes(params, codes))
+        // SAFETY: `self` proves that the features are there.
+        unsafe { with_features(source, amaxes) }
     }
 
     #[inline]
@@ -119,12 +113,12 @@ impl Isa for Avx2 {
     }
 }
 
-/// Encodes with a factor for all; returns what [`encode`] does, or `None`, having done nothing, where
+/// Encodes with any factors; returns what [`encode`] does, or `None`, having done nothing, where
 /// there is no loop for it.
 #[target_feature(enable = "avx2,f16c,popcnt")]
 fn encode_by<S: Float, const BOUNDED: bool>(
     params: &Params,
-    factor: Factor,
+    factors: Factors<'_>,
     source: &[S],
     codes: &mut [u8],
     slow: impl Fn(&[S], &mut [u8]),
@@ -133,44 +127,77 @@ fn encode_by<S: Float, const BOUNDED: bool>(
     if matches!(S::TYPE, FloatType::F64) {
         return None;
     }
+    let codes = codes.get_mut(..source.len())?;
     let constants = Constants::new(params, &plain);
-    Some(match factor {
-        Factor::ONE => encode::<S, BOUNDED>(&constants, source, codes, |_, x| x, slow),
-        Factor::Shift(k) => {
-            let by = _mm256_set1_ps(power_of_two(k));
-            let times = |_, x| _mm256_mul_ps(x, by);
-            encode::<S, BOUNDED>(&constants, source, codes, times, slow)
+    let run = Run {
+        constants: &constants,
+        source,
+        is_quotient: factors.operation() == Operation::Divide,
+    };
+    Some(match factors {
+        Factors::One(Factor::ONE) => {
+            encode::<S, BOUNDED>(&constants, source, codes, |_, x| x, slow)
         }
-        Factor::Multiply(by) => {
-            let by = _mm256_set1_ps(by);
-            let times = |_, x| _mm256_mul_ps(x, by);
-            encode::<S, BOUNDED>(&constants, source, codes, times, slow)
+        Factors::One(factor) => {
+            let by = _mm256_set1_ps(factor.number());
+            run.encode::<BOUNDED>(codes, |_| by, slow)
         }
-        Factor::Divide(by) => {
-            let by = _mm256_set1_ps(by);
-            let over = |_, x| _mm256_div_ps(x, by);
-            encode::<S, BOUNDED>(&constants, source, codes, over, slow)
+        Factors::Each(_, numbers) => {
+            run.encode::<BOUNDED>(codes, |first| load_numbers(numbers, first), slow)
+        }
+        Factors::Groups { log, numbers, .. } => {
+            let by = |first: usize| _mm256_set1_ps(*numbers.get(first >> log).unwrap_or(&1.0));
+            run.encode::<BOUNDED>(codes, by, slow)
         }
     })
 }
 
-#[target_feature(enable = "avx2,f16c,popcnt")]
-fn encode_groups<S: Float, const BOUNDED: bool>(
-    params: &Params,
-    factors: &[f32; GROUPS],
-    source: &[S],
-    codes: &mut [u8],
-) -> Option<u64> {
-    const { assert!(BLOCK == GROUP) };
-    let plain = params.plain.filter(|plain| plain.random_bits == 0)?;
-    if matches!(S::TYPE, FloatType::F64) {
-        return None;
+/// 8 numbers from number `first` on; where there are no more, 1.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn load_numbers(numbers: &[f32], first: usize) -> __m256 {
+    let numbers = numbers.get(first..).unwrap_or_default();
+    if numbers.len() >= LANES {
+        // SAFETY: there are 8 of them.
+        return unsafe { _mm256_loadu_ps(numbers.as_ptr()) };
     }
-    let constants = Constants::new(params, &plain);
-    // (The remainder spares a check.)
-    let times = |block: usize, x| _mm256_mul_ps(x, _mm256_set1_ps(factors[block % GROUPS]));
-    let slow = |_: &[S], _: &mut [u8]| {};
-    Some(encode::<S, BOUNDED>(&constants, source, codes, times, slow))
+    let mut padded = [1.0; LANES];
+    padded
+        .iter_mut()
+        .zip(numbers)
+        .for_each(|(to, &by)| *to = by);
+    // SAFETY: 8 numbers are read from an array of 8.
+    unsafe { _mm256_loadu_ps(padded.as_ptr()) }
+}
+
+/// A run that is multiplied or divided.
+struct Run<'a, S> {
+    constants: &'a Constants,
+    source: &'a [S],
+    is_quotient: bool,
+}
+
+impl<S: Float> Run<'_, S> {
+    /// [`encode`] with the numbers of the 8 elements from one on.
+    #[inline]
+    #[target_feature(enable = "avx2,f16c,popcnt")]
+    fn encode<const BOUNDED: bool>(
+        self,
+        codes: &mut [u8],
+        by: impl Fn(usize) -> __m256,
+        slow: impl Fn(&[S], &mut [u8]),
+    ) -> u64 {
+        let Run {
+            constants, source, ..
+        } = self;
+        if self.is_quotient {
+            let over = |first, x| _mm256_div_ps(x, by(first));
+            encode::<S, BOUNDED>(constants, source, codes, over, slow)
+        } else {
+            let times = |first, x| _mm256_mul_ps(x, by(first));
+            encode::<S, BOUNDED>(constants, source, codes, times, slow)
+        }
+    }
 }
 
 /// [`Plain`] in registers.
@@ -225,7 +252,8 @@ impl Constants {
 }
 
 /// The loop over blocks; the last one goes through a padded copy. Where all is bounded, nothing is
-/// clamped, nor is there a look for NaN; then it returns how many codes are zero.
+/// clamped, nor is there a look for NaN; then it returns how many codes are zero. `factor` is told the
+/// number of the first of 8 elements.
 #[inline]
 #[target_feature(enable = "avx2,f16c,popcnt")]
 fn encode<S: Float, const BOUNDED: bool>(
@@ -243,7 +271,8 @@ fn encode<S: Float, const BOUNDED: bool>(
         let mut x = [_mm256_setzero_ps(); 4];
         for (i, x) in x.iter_mut().enumerate() {
             // SAFETY: four times 8 elements of a block of 32.
-            *x = factor(block, unsafe { load::<S>(from.as_ptr().add(LANES * i)) });
+            let loaded = unsafe { load::<S>(from.as_ptr().add(LANES * i)) };
+            *x = factor(BLOCK * block + LANES * i, loaded);
         }
         let Some((block, zero)) = encode_clamped::<BOUNDED>(constants, x) else {
             slow(from, to);
@@ -264,7 +293,8 @@ fn encode<S: Float, const BOUNDED: bool>(
     let mut x = [_mm256_setzero_ps(); 4];
     for (i, x) in x.iter_mut().enumerate() {
         // SAFETY: four times 8 elements of an array of 32.
-        *x = factor(blocks, unsafe { load::<S>(padded.as_ptr().add(LANES * i)) });
+        let loaded = unsafe { load::<S>(padded.as_ptr().add(LANES * i)) };
+        *x = factor(BLOCK * blocks + LANES * i, loaded);
     }
     let Some((codes, zero)) = encode_clamped::<BOUNDED>(constants, x) else {
         slow(from, to);

@@ -3,9 +3,9 @@
 
 use core::arch::x86_64::*;
 
-use super::Factor;
 use super::decode::Decoding;
-use super::groups::{self, GROUPS, dequantize_scale};
+use super::factor::{Factor, Factors, Operation};
+use super::groups::dequantize_scale;
 use super::isa::Isa;
 use super::params::{F32_MANTISSA_BITS, Params, Plain};
 use super::portable::{INFINITY, power_of_two};
@@ -46,52 +46,42 @@ impl Isa for Avx512 {
     fn encode_fast<S: Float>(
         self,
         params: &Params,
-        factor: Factor,
+        factors: Factors<'_>,
         source: &[S],
         codes: &mut [u8],
         slow: impl Fn(&[S], &mut [u8]),
     ) -> bool {
         // SAFETY: `self` proves that the features are there.
-        unsafe { encode_fast(params, factor, source, codes, slow) }
+        unsafe { encode_fast(params, factors, source, codes, slow) }
     }
 
     #[inline]
     fn encode_bounded<S: Float>(
         self,
         params: &Params,
-        factor: Factor,
+        factors: Factors<'_>,
         source: &[S],
         codes: &mut [u8],
     ) -> Option<u64> {
         // SAFETY: `self` proves that the features are there.
-        unsafe { encode_bounded(params, factor, source, codes) }
+        unsafe { encode_bounded(params, factors, source, codes) }
     }
 
     #[inline]
-    fn encode_groups<S: Float>(
-        self,
-        params: &Params,
-        factors: &[f32; GROUPS],
-        bounded: bool,
-        source: &[S],
-        codes: &mut [u8],
-    ) -> Option<u64> {
-        if bounded {
-            // SAFETY: `self` proves that the features are there.
-            return unsafe { encode_groups::<S, true>(params, factors, source, codes) };
-        }
-        // SAFETY: the same.
-        unsafe { encode_groups::<S, false>(params, factors, source, codes) }?;
-        Some(self.count_zero_codes(params, codes))
-    }
-
-    #[inline]
-    fn group_extremes<S: Float>(self, source: &[S], amaxes: &mut [u32]) -> u32 {
-        if matches!(S::TYPE, FloatType::F64) {
-            return self.vectorize(|| statistics::group_extremes(source, amaxes));
+    fn row_extremes<S: Float>(self, source: &[S], width: usize, amaxes: &mut [u32]) -> u32 {
+        let is_whole = source.len().is_multiple_of(width.max(1));
+        if matches!(S::TYPE, FloatType::F64) || !is_whole {
+            return statistics::row_extremes(self, source, width, amaxes);
         }
         // SAFETY: `self` proves that the features are there.
-        unsafe { group_extremes(source, amaxes) }
+        unsafe {
+            match width {
+                16 => group_extremes::<S, 16>(source, amaxes),
+                32 => group_extremes::<S, 32>(source, amaxes),
+                128 => group_extremes::<S, 128>(source, amaxes),
+                _ => statistics::row_extremes(self, source, width, amaxes),
+            }
+        }
     }
 
     #[inline]
@@ -149,32 +139,32 @@ impl Isa for Avx512 {
 #[target_feature(enable = "avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vnni,popcnt")]
 fn encode_fast<S: Float>(
     params: &Params,
-    factor: Factor,
+    factors: Factors<'_>,
     source: &[S],
     codes: &mut [u8],
     slow: impl Fn(&[S], &mut [u8]),
 ) -> bool {
-    encode_by::<S, false>(params, factor, source, codes, slow).is_some()
+    encode_by::<S, false>(params, factors, source, codes, slow).is_some()
 }
 
 #[target_feature(enable = "avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vnni,popcnt")]
 fn encode_bounded<S: Float>(
     params: &Params,
-    factor: Factor,
+    factors: Factors<'_>,
     source: &[S],
     codes: &mut [u8],
 ) -> Option<u64> {
     let slow = |_: &[S], _: &mut [u8]| debug_assert!(false, "a NaN where there is none");
-    encode_by::<S, true>(params, factor, source, codes, slow)
+    encode_by::<S, true>(params, factors, source, codes, slow)
 }
 
-/// Encodes with a factor for all; returns what [`encode`] does, or `None`, having done nothing, where
+/// Encodes with any factors; returns what [`encode`] does, or `None`, having done nothing, where
 /// there is no loop for it.
 #[inline]
 #[target_feature(enable = "avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vnni,popcnt")]
 fn encode_by<S: Float, const BOUNDED: bool>(
     params: &Params,
-    factor: Factor,
+    factors: Factors<'_>,
     source: &[S],
     codes: &mut [u8],
     slow: impl Fn(&[S], &mut [u8]),
@@ -183,78 +173,125 @@ fn encode_by<S: Float, const BOUNDED: bool>(
     if matches!(S::TYPE, FloatType::F64) {
         return None;
     }
+    let codes = codes.get_mut(..source.len())?;
     let constants = Constants::new(params, &plain);
-    Some(match factor {
-        Factor::ONE => encode::<S, BOUNDED>(&constants, source, codes, |_, x| x, slow),
-        Factor::Shift(k) => {
-            let by = _mm512_set1_ps(power_of_two(k));
-            let times = |_, x| _mm512_mul_ps(x, by);
-            encode::<S, BOUNDED>(&constants, source, codes, times, slow)
+    let run = Run {
+        constants: &constants,
+        source,
+        is_quotient: factors.operation() == Operation::Divide,
+    };
+    Some(match factors {
+        Factors::One(Factor::ONE) => {
+            encode::<S, BOUNDED>(&constants, source, codes, |_, _, x| x, slow)
         }
-        Factor::Multiply(by) => {
-            let by = _mm512_set1_ps(by);
-            let times = |_, x| _mm512_mul_ps(x, by);
-            encode::<S, BOUNDED>(&constants, source, codes, times, slow)
+        Factors::One(factor) => {
+            let by = _mm512_set1_ps(factor.number());
+            run.encode::<BOUNDED>(codes, |_, _| by, slow)
         }
-        Factor::Divide(by) => {
-            let by = _mm512_set1_ps(by);
-            let over = |_, x| _mm512_div_ps(x, by);
-            encode::<S, BOUNDED>(&constants, source, codes, over, slow)
+        Factors::Each(_, numbers) => {
+            let numbers = numbers.get(..source.len())?;
+            // SAFETY: there are as many numbers as elements.
+            let by = |first, count| unsafe { load_numbers(numbers, first, count) };
+            run.encode::<BOUNDED>(codes, by, slow)
+        }
+        Factors::Groups { log, numbers, .. } => {
+            let by = |first, _| _mm512_set1_ps(*numbers.get(first >> log).unwrap_or(&1.0));
+            run.encode::<BOUNDED>(codes, by, slow)
         }
     })
 }
 
-#[target_feature(enable = "avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vnni,popcnt")]
-fn encode_groups<S: Float, const BOUNDED: bool>(
-    params: &Params,
-    factors: &[f32; GROUPS],
-    source: &[S],
-    codes: &mut [u8],
-) -> Option<u64> {
-    let plain = params.plain.filter(|plain| plain.random_bits == 0)?;
-    if matches!(S::TYPE, FloatType::F64) {
-        return None;
+/// The first `count` (at most 16) of the numbers from number `first` on, then 1.
+///
+/// # Safety
+/// There are so many.
+#[inline]
+#[target_feature(enable = "avx512f")]
+unsafe fn load_numbers(numbers: &[f32], first: usize, count: usize) -> __m512 {
+    // SAFETY: the caller's promise; lanes that are masked off are not read.
+    unsafe {
+        let numbers = numbers.as_ptr().add(first);
+        if count == LANES {
+            return _mm512_loadu_ps(numbers);
+        }
+        let mask = ((1u32 << count) - 1) as u16;
+        _mm512_mask_loadu_ps(_mm512_set1_ps(1.0), mask, numbers)
     }
-    let constants = Constants::new(params, &plain);
-    // Two registers a group. (The remainder spares a check.)
-    let times = |i: usize, x| _mm512_mul_ps(x, _mm512_set1_ps(factors[i / 2 % GROUPS]));
-    Some(encode::<S, BOUNDED>(
-        &constants,
-        source,
-        codes,
-        times,
-        |_, _| {},
-    ))
 }
 
-/// [`Isa::group_extremes`].
-#[target_feature(enable = "avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vnni,popcnt")]
-fn group_extremes<S: Float>(source: &[S], amaxes: &mut [u32]) -> u32 {
-    let abs = _mm512_set1_epi32(i32::MAX);
-    let one = _mm512_set1_epi32(1);
-    let mut least = _mm512_set1_epi32(-1);
-    for (of_lanes, amaxes) in source
-        .chunks(LANES * groups::GROUP)
-        .zip(amaxes.chunks_mut(LANES))
-    {
-        let mut most = [_mm512_setzero_si512(); LANES];
-        for (group, most) in of_lanes.chunks_exact(groups::GROUP).zip(&mut most) {
-            for i in 0..groups::GROUP / LANES {
-                // SAFETY: twice 16 elements of a group of 32.
-                let x = unsafe { load::<S>(group.as_ptr().add(LANES * i)) };
-                let x = _mm512_and_si512(_mm512_castps_si512(x), abs);
-                *most = _mm512_max_epu32(*most, x);
-                // Zero wraps around to the top of the order.
-                least = _mm512_min_epu32(least, _mm512_sub_epi32(x, one));
-            }
+/// A run that is multiplied or divided.
+struct Run<'a, S> {
+    constants: &'a Constants,
+    source: &'a [S],
+    is_quotient: bool,
+}
+
+impl<S: Float> Run<'_, S> {
+    /// [`encode`] with the numbers of so many (at most 16) elements from one on.
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vnni,popcnt")]
+    fn encode<const BOUNDED: bool>(
+        self,
+        codes: &mut [u8],
+        by: impl Fn(usize, usize) -> __m512,
+        slow: impl Fn(&[S], &mut [u8]),
+    ) -> u64 {
+        let Run {
+            constants, source, ..
+        } = self;
+        if self.is_quotient {
+            let over = |first, count, x| _mm512_div_ps(x, by(first, count));
+            encode::<S, BOUNDED>(constants, source, codes, over, slow)
+        } else {
+            let times = |first, count, x| _mm512_mul_ps(x, by(first, count));
+            encode::<S, BOUNDED>(constants, source, codes, times, slow)
         }
-        let most = max_of_each(most);
-        let mask = (1u32 << amaxes.len()) - 1;
-        // SAFETY: only the places there are are written, at most 16.
-        unsafe { _mm512_mask_storeu_epi32(amaxes.as_mut_ptr().cast(), mask as u16, most) };
+    }
+}
+
+/// [`Isa::row_extremes`] of whole groups, whose width is a multiple of 16.
+#[target_feature(enable = "avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vnni,popcnt")]
+fn group_extremes<S: Float, const WIDTH: usize>(source: &[S], amaxes: &mut [u32]) -> u32 {
+    let mut least = _mm512_set1_epi32(-1);
+    let groups = source.as_chunks::<WIDTH>().0;
+    let (of_lanes, rest) = groups.as_chunks::<LANES>();
+    let amaxes = amaxes.get_mut(..groups.len()).unwrap_or_default();
+    let (places, rest_of_places) = amaxes.as_chunks_mut::<LANES>();
+    for (groups, places) in of_lanes.iter().zip(places) {
+        let mut most = [_mm512_setzero_si512(); LANES];
+        for (most, group) in most.iter_mut().zip(groups) {
+            (*most, least) = vector_extremes(group, least);
+        }
+        // SAFETY: 16 places are written.
+        unsafe { _mm512_storeu_epi32(places.as_mut_ptr().cast(), max_of_each(most)) };
+    }
+    for (group, place) in rest.iter().zip(rest_of_places) {
+        let most;
+        (most, least) = vector_extremes(group, least);
+        *place = _mm512_reduce_max_epu32(most);
     }
     let least = _mm512_reduce_min_epu32(least);
     least.min(INFINITY - 1) + 1
+}
+
+/// The lanes' largest absolute values of a group, and the least of `least` and of its absolute values
+/// less 1.
+#[inline]
+#[target_feature(enable = "avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vnni,popcnt")]
+fn vector_extremes<S: Float, const WIDTH: usize>(
+    group: &[S; WIDTH],
+    mut least: __m512i,
+) -> (__m512i, __m512i) {
+    let mut most = _mm512_setzero_si512();
+    for i in 0..WIDTH / LANES {
+        // SAFETY: 16 elements, at a multiple of 16 within a group.
+        let x = unsafe { load::<S>(group.as_ptr().add(LANES * i)) };
+        let x = _mm512_and_si512(_mm512_castps_si512(x), _mm512_set1_epi32(i32::MAX));
+        most = _mm512_max_epu32(most, x);
+        // Zero wraps around to the top of the order.
+        least = _mm512_min_epu32(least, _mm512_sub_epi32(x, _mm512_set1_epi32(1)));
+    }
+    (most, least)
 }
 
 /// Lane i is the largest lane of vector i. Each step halves the vectors, whose lanes then are the
@@ -340,14 +377,15 @@ impl Constants {
 }
 
 /// The loop over blocks; the last one is masked. Where all is bounded, nothing is clamped, nor is there
-/// a look for NaN; then it returns how many codes are zero.
+/// a look for NaN; then it returns how many codes are zero. `factor` is told the number of the first of
+/// 16 elements, and how many of them there are.
 #[inline]
 #[target_feature(enable = "avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vnni,popcnt")]
 fn encode<S: Float, const BOUNDED: bool>(
     constants: &Constants,
     source: &[S],
     codes: &mut [u8],
-    factor: impl Fn(usize, __m512) -> __m512,
+    factor: impl Fn(usize, usize, __m512) -> __m512,
     slow: impl Fn(&[S], &mut [u8]),
 ) -> u64 {
     let stream = constants.stream && codes.as_ptr().align_offset(BLOCK) == 0;
@@ -360,7 +398,7 @@ fn encode<S: Float, const BOUNDED: bool>(
         for (i, x) in x.iter_mut().enumerate() {
             // SAFETY: four times 16 elements of a block of 64.
             let loaded = unsafe { load::<S>(from.as_ptr().add(LANES * i)) };
-            *x = factor(4 * block + i, loaded);
+            *x = factor(BLOCK * block + LANES * i, LANES, loaded);
         }
         if !BOUNDED && has_nan(x) {
             slow(from, to);
@@ -386,7 +424,7 @@ fn encode<S: Float, const BOUNDED: bool>(
         let left = from.len().saturating_sub(LANES * i).min(LANES);
         // SAFETY: the `left` elements from there on are in the slice, and no others are read.
         let loaded = unsafe { load_masked::<S>(from.as_ptr().wrapping_add(LANES * i), left) };
-        *x = factor(4 * blocks + i, loaded);
+        *x = factor((BLOCK * blocks + LANES * i).min(source.len()), left, loaded);
     }
     if !BOUNDED && has_nan(x) {
         slow(from, to);

@@ -9,19 +9,19 @@
 use core::ops::Range;
 
 use super::encode::{Encoded, zeros};
-use super::groups::{GroupRule, quantize_scale};
+use super::factor::{Factors, Operation};
 use super::isa::Isa;
 use super::params::Params;
 use super::portable::{self, INFINITY};
+use super::statistics;
 use super::transpose::{self, Strip};
-use super::{Factor, Operation, statistics};
 use crate::float::FitsF32;
 use crate::machine::buffered;
 use crate::matrix::{Matrix, MatrixMut};
 use crate::random::Philox;
-use crate::stats::{Extremes, Stats};
+use crate::stats::Stats;
 
-/// The most columns of a tile: the buffers of all steps take 17 KiB of stack on 64-bit machines (and
+/// The most columns of a tile: the buffers of all steps take 13 KiB of stack on 64-bit machines (and
 /// 32 KiB more for a transposed copy), 1 KiB (2 KiB more) elsewhere. Narrower ones read memory in
 /// pieces too short to be fetched ahead.
 pub(crate) const COLUMNS: usize = if cfg!(target_pointer_width = "64") {
@@ -29,6 +29,18 @@ pub(crate) const COLUMNS: usize = if cfg!(target_pointer_width = "64") {
 } else {
     64
 };
+
+/// The most columns of a tile of one row whose blocks are such that their factors need no buffer
+/// ([`Factors::groups`]): it stays in the first-level cache.
+const COLUMNS_OF_ONE_ROW: usize = 4 * COLUMNS;
+
+/// The most columns of a tile of blocks of that shape; 0 rows for all there are.
+pub(crate) fn most_columns(rows: usize, width: usize) -> usize {
+    match Factors::groups(Operation::Shift, width, &[]) {
+        Some(_) if rows == 1 => COLUMNS_OF_ONE_ROW,
+        _ => COLUMNS,
+    }
+}
 
 /// Elements a chunk where a cast needs all steps.
 const CHUNK: usize = buffered(256);
@@ -75,16 +87,8 @@ pub(crate) struct Buffers {
     pub factors: [f32; COLUMNS],
     /// The byte of its scale.
     pub codes: [u8; COLUMNS],
-    /// What encoding needs.
-    pub scratch: Scratch,
-}
-
-/// Memory for encoding.
-pub(crate) struct Scratch {
-    /// The factor of each column.
-    factors: [f32; COLUMNS],
-    /// The elements of a row, after their factors.
-    scaled: [f32; COLUMNS],
+    /// The factor of each column, while encoding; before that, scales.
+    pub scratch: [f32; COLUMNS],
 }
 
 impl Buffers {
@@ -93,10 +97,7 @@ impl Buffers {
             amaxes: [0; COLUMNS],
             factors: [0.0; COLUMNS],
             codes: [0; COLUMNS],
-            scratch: Scratch {
-                factors: [0.0; COLUMNS],
-                scaled: [0.0; COLUMNS],
-            },
+            scratch: [0.0; COLUMNS],
         }
     }
 }
@@ -113,21 +114,13 @@ pub(super) fn ranges<I: Isa, S: FitsF32>(
     if width >= LANES && tile.rows.len() == 1 {
         let (_, row) = tile.row(source, tile.rows.start);
         if row.len() == columns {
-            return row_ranges(isa, row, width, amaxes);
+            return isa.row_extremes(row, width, amaxes);
         }
     }
     isa.vectorize(|| {
         let least = column_ranges(source, tile, amaxes);
         if width > 1 {
-            // The place of a block lies in none of the blocks after it.
-            for (block, first) in (0..columns).step_by(width.max(1)).enumerate() {
-                let of_block = amaxes.get(first..columns.min(first + width));
-                let most = of_block.unwrap_or_default().iter();
-                let most = most.fold(0, |most: u32, &amax| most.max(amax));
-                if let Some(place) = amaxes.get_mut(block) {
-                    *place = most;
-                }
-            }
+            statistics::join_amaxes(amaxes, columns, width);
         }
         least
     })
@@ -135,24 +128,6 @@ pub(super) fn ranges<I: Isa, S: FitsF32>(
 
 /// Blocks of one row from which on each is looked at along the row.
 const LANES: usize = 16;
-
-/// The same for one row that is all there.
-fn row_ranges<I: Isa, S: FitsF32>(
-    isa: I,
-    row: &[S],
-    width: usize,
-    amaxes: &mut [u32; COLUMNS],
-) -> u32 {
-    isa.vectorize(|| {
-        let mut least = INFINITY;
-        for (block, place) in row.chunks(width.max(1)).zip(amaxes) {
-            let Extremes { amax, min_nonzero } = statistics::extremes(block);
-            *place = amax.to_bits();
-            least = least.min(min_nonzero);
-        }
-        least
-    })
-}
 
 /// The same for blocks of one column.
 #[inline(always)]
@@ -208,26 +183,6 @@ fn abs_bits<S: FitsF32>(x: S) -> u32 {
     x.to_wide_bits() as u32 & S::TYPE.spec().magnitude_mask() as u32
 }
 
-/// See [`super::power_scales`].
-pub(super) fn power_scales<I: Isa>(
-    isa: I,
-    rule: GroupRule,
-    amaxes: &[u32],
-    codes: &mut [u8],
-    factors: &mut [f32],
-) -> bool {
-    isa.vectorize(|| {
-        let mut most = 0;
-        for ((&amax, factor), code) in amaxes.iter().zip(factors).zip(codes) {
-            *code = rule.code(amax);
-            let by = f32::from_bits(quantize_scale(*code));
-            *factor = if amax < INFINITY { by } else { f32::NAN };
-            most = amax.max(most);
-        }
-        most < INFINITY
-    })
-}
-
 /// See [`super::encode_tile`].
 pub(super) fn encode<I: Isa, S: FitsF32>(
     isa: I,
@@ -235,10 +190,10 @@ pub(super) fn encode<I: Isa, S: FitsF32>(
     blocks: Blocks<'_>,
     source: Matrix<'_, S>,
     tile: &Tile,
-    scratch: &mut Scratch,
+    scratch: &mut [f32; COLUMNS],
     codes: &mut MatrixMut<'_, u8>,
 ) -> Stats {
-    let mut columns = Columns::new(isa, params, blocks, scratch);
+    let columns = Columns::new(isa, params, blocks, source, tile, scratch);
     let mut stats = Stats::EMPTY;
     for row in tile.rows.clone() {
         let to = codes.segment(row, tile.cols.start, tile.cols.end);
@@ -254,10 +209,10 @@ pub(super) fn encode_transposed<I: Isa, S: FitsF32>(
     blocks: Blocks<'_>,
     source: Matrix<'_, S>,
     tile: &Tile,
-    scratch: &mut Scratch,
+    scratch: &mut [f32; COLUMNS],
     codes: &mut MatrixMut<'_, u8>,
 ) -> Stats {
-    let mut columns = Columns::new(isa, params, blocks, scratch);
+    let columns = Columns::new(isa, params, blocks, source, tile, scratch);
     let mut stats = Stats::EMPTY;
     let mut strip = Strip::new();
     for first in tile.rows.clone().step_by(transpose::ROWS) {
@@ -271,11 +226,10 @@ pub(super) fn encode_transposed<I: Isa, S: FitsF32>(
     stats
 }
 
-/// A factor for each column of a tile, and what all its rows share.
+/// The factors of a tile, and what else all its rows share.
 struct Columns<'a> {
     params: &'a Params,
-    operation: Operation,
-    scratch: &'a mut Scratch,
+    factors: Factors<'a>,
     random: Option<Philox>,
     /// The bits of the largest absolute value after its factor.
     largest: u32,
@@ -284,11 +238,13 @@ struct Columns<'a> {
 }
 
 impl<'a> Columns<'a> {
-    fn new<I: Isa>(
+    fn new<I: Isa, S: FitsF32>(
         isa: I,
         params: &'a Params,
-        blocks: Blocks<'_>,
-        scratch: &'a mut Scratch,
+        blocks: Blocks<'a>,
+        source: Matrix<'_, S>,
+        tile: &Tile,
+        scratch: &'a mut [f32; COLUMNS],
     ) -> Columns<'a> {
         let (most, largest) = isa.vectorize(|| {
             let (mut most, mut largest) = (0, 0);
@@ -296,20 +252,22 @@ impl<'a> Columns<'a> {
                 most = amax.max(most);
                 largest = blocks.operation.of_abs(amax, by).max(largest);
             }
-            for (columns, &by) in scratch
-                .factors
-                .chunks_mut(blocks.width.max(1))
-                .zip(blocks.factors)
-            {
+            (most, largest)
+        });
+        let groups = Factors::groups(blocks.operation, blocks.width, blocks.factors);
+        // Rows of a shard may begin in the middle of a group.
+        let factors = groups.filter(|_| source.is_whole()).unwrap_or_else(|| {
+            let scratch = scratch.get_mut(..tile.cols.len()).unwrap_or_default();
+            let columns = scratch.chunks_mut(blocks.width.max(1));
+            for (columns, &by) in columns.zip(blocks.factors) {
                 columns.fill(by);
             }
-            (most, largest)
+            Factors::Each(blocks.operation, scratch)
         });
         let is_plain = params.plain.is_some_and(|plain| plain.random_bits == 0);
         Columns {
             params,
-            operation: blocks.operation,
-            scratch,
+            factors,
             random: blocks.random,
             largest,
             is_plain: is_plain && most < INFINITY,
@@ -319,7 +277,7 @@ impl<'a> Columns<'a> {
     /// Encodes one row of the tile. Where the loop is the plain one, the statistics lack amax and
     /// minimum.
     fn encode<I: Isa, S: FitsF32>(
-        &mut self,
+        &self,
         isa: I,
         source: Matrix<'_, S>,
         tile: &Tile,
@@ -327,8 +285,9 @@ impl<'a> Columns<'a> {
         codes: &mut [u8],
     ) -> Stats {
         let (first, from) = tile.row(source, row);
+        let factors = self.factors.from(first);
         if self.is_plain
-            && let Some(stats) = self.encode_plain(isa, first, from, codes)
+            && let Some(stats) = self.encode_plain(isa, factors, from, codes)
         {
             return stats;
         }
@@ -336,40 +295,28 @@ impl<'a> Columns<'a> {
         let random = self
             .random
             .map(|random| random.at(random.first_index.wrapping_add(number)));
-        self.encode_general(isa, random, first, from, codes)
+        self.encode_general(isa, random, factors, from, codes)
     }
 
-    /// Scales a row and encodes it in one pass, if there is such a loop for the cast.
+    /// Encodes a row in one pass, if there is such a loop for the cast.
     fn encode_plain<I: Isa, S: FitsF32>(
-        &mut self,
+        &self,
         isa: I,
-        first: usize,
+        factors: Factors<'_>,
         source: &[S],
         codes: &mut [u8],
     ) -> Option<Stats> {
         let (params, beyond) = (self.params, self.params.beyond);
-        let Scratch { factors, scaled } = &mut *self.scratch;
-        let factors = factors.get(first..).unwrap_or_default();
-        let scaled = scaled.get_mut(..source.len()).unwrap_or_default();
-        let is_quotient = matches!(self.operation, Operation::Divide);
-        isa.vectorize(|| {
-            let elements = source.iter().zip(factors).zip(&mut *scaled);
-            if is_quotient {
-                elements.for_each(|((&x, by), scaled)| *scaled = value(x) / by);
-            } else {
-                elements.for_each(|((&x, by), scaled)| *scaled = value(x) * by);
-            }
-        });
         let mut saturated = 0;
         let zero_codes = if self.largest < beyond {
-            isa.encode_bounded(params, Factor::ONE, scaled, codes)?
+            isa.encode_bounded(params, factors, source, codes)?
         } else {
             // There is no NaN, which is all that would be slow.
-            let slow = |_: &[f32], _: &mut [u8]| debug_assert!(false, "a NaN below the amax");
-            if !isa.encode_fast(params, Factor::ONE, scaled, codes, slow) {
+            let slow = |_: &[S], _: &mut [u8]| debug_assert!(false, "a NaN below the amax");
+            if !isa.encode_fast(params, factors, source, codes, slow) {
                 return None;
             }
-            saturated = isa.vectorize(|| statistics::count_beyond(beyond, 1.0, scaled));
+            saturated = isa.vectorize(|| statistics::count_beyond(beyond, factors, source));
             isa.count_zero_codes(params, codes)
         };
         let (zero, underflowed) = zeros(isa, zero_codes, source);
@@ -387,21 +334,24 @@ impl<'a> Columns<'a> {
         &self,
         isa: I,
         random: Option<Philox>,
-        first: usize,
+        factors: Factors<'_>,
         source: &[S],
         codes: &mut [u8],
     ) -> Stats {
         let mut loaded = [0; CHUNK];
         let mut scaled = [0; CHUNK];
         let mut words = [0; CHUNK];
+        let mut numbers = [1.0; CHUNK];
         let mut stats = Stats::EMPTY;
-        let factors = self.scratch.factors.get(first..).unwrap_or_default();
         let chunks = source.chunks(CHUNK).zip(codes.chunks_mut(CHUNK));
-        for ((number, (source, codes)), factors) in chunks.enumerate().zip(factors.chunks(CHUNK)) {
+        for (number, (source, codes)) in chunks.enumerate() {
             let loaded = loaded.get_mut(..source.len()).unwrap_or_default();
             let scaled = scaled.get_mut(..source.len()).unwrap_or_default();
             isa.load(source, loaded);
-            isa.vectorize(|| scale(self.operation, factors, loaded, scaled));
+            isa.vectorize(|| {
+                factors.fill(number * CHUNK, &mut numbers);
+                portable::scale_each(factors.operation(), &numbers, loaded, scaled);
+            });
             if let Some(random) = random {
                 let mut bits = [0; CHUNK];
                 let bits = bits.get_mut(..source.len()).unwrap_or_default();
@@ -420,27 +370,5 @@ impl<'a> Columns<'a> {
             stats = stats.merge(isa.vectorize(|| statistics::stats(self.params, &chunk, beyond)));
         }
         stats
-    }
-}
-
-#[inline(always)]
-fn value<S: FitsF32>(x: S) -> f32 {
-    f32::from_bits(portable::f32_bits(x))
-}
-
-/// As [`portable::scale`], with a factor for each element.
-#[inline(always)]
-fn scale(operation: Operation, factors: &[f32], loaded: &[u32], scaled: &mut [u32]) {
-    let elements = loaded.iter().zip(factors).zip(scaled);
-    match operation {
-        Operation::Multiply => {
-            elements.for_each(|((&x, &by), scaled)| *scaled = portable::multiply(x, by));
-        }
-        Operation::Divide => {
-            elements.for_each(|((&x, &by), scaled)| *scaled = portable::divide(x, by));
-        }
-        Operation::Shift => {
-            elements.for_each(|((&x, &by), scaled)| *scaled = portable::shift(x, by));
-        }
     }
 }

@@ -2,9 +2,10 @@
 //! Encoding: in one pass where the kernel has a loop for it, else in chunks that stay in the
 //! first-level cache (load, scale, encode, count), else by the scalar reference.
 
+use super::factor::{Factor, Factors};
 use super::isa::Isa;
 use super::params::Params;
-use super::{Factor, portable, statistics};
+use super::{portable, statistics};
 use crate::float::Float;
 use crate::machine::{IS_SMALL, buffered};
 use crate::policy::Rounding;
@@ -58,7 +59,7 @@ pub(super) fn encode<I: Isa, S: Float>(
     let slow = |source: &[S], codes: &mut [u8]| {
         encode_chunks(isa, params, factor, None, source, codes, |_, _| {});
     };
-    if isa.encode_fast(params, factor, source, codes, slow) {
+    if isa.encode_fast(params, Factors::One(factor), source, codes, slow) {
         return;
     }
     encode_chunks(isa, params, factor, None, source, codes, |_, _| {});
@@ -169,7 +170,7 @@ fn encode_large_chunk<I: Isa, S: Float>(
     let Extremes { amax, min_nonzero } = seen.unwrap_or_else(|| isa.extremes(source));
     let is_bounded = amax.is_finite() && portable::product(factor, amax.to_bits()) < params.beyond;
     let zero_codes = if is_bounded {
-        isa.encode_bounded(params, factor, source, codes)
+        isa.encode_bounded(params, Factors::One(factor), source, codes)
     } else {
         None
     };

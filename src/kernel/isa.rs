@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What each set of kernels provides: the same list for all.
 
-use super::Factor;
 use super::decode::Decoding;
-use super::groups::{GROUP, GROUPS};
+use super::factor::{Factor, Factors};
 use super::params::Params;
 use super::portable;
 use super::statistics;
@@ -43,12 +42,12 @@ pub(super) trait Isa: Copy {
     fn encode_fast<S: Float>(
         self,
         params: &Params,
-        factor: Factor,
+        factors: Factors<'_>,
         source: &[S],
         codes: &mut [u8],
         slow: impl Fn(&[S], &mut [u8]),
     ) -> bool {
-        self.vectorize(|| portable::encode_fast::<S, false>(params, factor, source, codes, slow))
+        self.vectorize(|| portable::encode_fast::<S, false>(params, factors, source, codes, slow))
     }
 
     /// [`Isa::encode_fast`] for a source none of which is NaN or, multiplied, rounds beyond the largest
@@ -57,12 +56,12 @@ pub(super) trait Isa: Copy {
     fn encode_bounded<S: Float>(
         self,
         params: &Params,
-        factor: Factor,
+        factors: Factors<'_>,
         source: &[S],
         codes: &mut [u8],
     ) -> Option<u64> {
         let slow = |_: &[S], _: &mut [u8]| debug_assert!(false, "a NaN where there is none");
-        self.encode_fast(params, factor, source, codes, slow)
+        self.encode_fast(params, factors, source, codes, slow)
             .then(|| self.count_zero_codes(params, codes))
     }
 
@@ -78,31 +77,6 @@ pub(super) trait Isa: Copy {
         _codes: &mut [u8],
     ) -> bool {
         false
-    }
-
-    /// Encodes whole groups of [`GROUP`] elements, none of which is NaN, each with its factor, a
-    /// power of two, by a plain cast to nearest-even; `bounded` where none rounds beyond the largest
-    /// value. Returns how many codes are zero, or `None`, having done nothing, where it is another
-    /// cast.
-    #[inline]
-    fn encode_groups<S: Float>(
-        self,
-        params: &Params,
-        factors: &[f32; GROUPS],
-        _bounded: bool,
-        source: &[S],
-        codes: &mut [u8],
-    ) -> Option<u64> {
-        let groups = source
-            .chunks_exact(GROUP)
-            .zip(codes.chunks_exact_mut(GROUP));
-        for ((source, codes), &factor) in groups.zip(factors) {
-            let slow = |_: &[S], _: &mut [u8]| {};
-            if !self.encode_fast(params, Factor::Multiply(factor), source, codes, slow) {
-                return None;
-            }
-        }
-        Some(self.count_zero_codes(params, codes))
     }
 
     /// Decodes, see [`portable::decode`].
@@ -136,7 +110,7 @@ pub(super) trait Isa: Copy {
         false
     }
 
-    /// Decodes groups of [`GROUP`] elements, the last one perhaps smaller, each with its E8M0 scale,
+    /// Decodes groups of [`super::groups::GROUP`] elements, the last one perhaps smaller, each with its E8M0 scale,
     /// which is not NaN, if there is a loop for this combination; else returns false, having done
     /// nothing.
     #[inline]
@@ -167,6 +141,13 @@ pub(super) trait Isa: Copy {
     #[inline]
     fn group_extremes<S: Float>(self, source: &[S], amaxes: &mut [u32]) -> u32 {
         self.vectorize(|| statistics::group_extremes(source, amaxes))
+    }
+
+    /// The same of groups of so many elements, the last one perhaps smaller; see
+    /// [`statistics::row_extremes`].
+    #[inline]
+    fn row_extremes<S: Float>(self, source: &[S], width: usize, amaxes: &mut [u32]) -> u32 {
+        statistics::row_extremes(self, source, width, amaxes)
     }
 
     /// How many codes are zero, of either sign.

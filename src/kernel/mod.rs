@@ -15,6 +15,7 @@ mod cpu;
 mod decode;
 mod encode;
 mod environment;
+mod factor;
 pub(crate) mod gemm;
 mod groups;
 mod isa;
@@ -33,11 +34,13 @@ mod table;
 mod tests;
 mod transpose;
 
-pub(crate) use columns::{Blocks, Buffers, COLUMNS, Scratch, Tile};
+pub(crate) use columns::{Blocks, Buffers, COLUMNS, Tile, most_columns};
 pub use cpu::Kernel;
 use decode::Decoding;
 pub(crate) use environment::with_default_environment;
-pub(crate) use groups::{GROUP, GROUPS, GroupRule};
+pub use factor::Factor;
+pub(crate) use factor::Operation;
+pub(crate) use groups::GROUP;
 use isa::Isa;
 pub(crate) use params::Params;
 
@@ -48,66 +51,6 @@ use crate::policy::Cast;
 use crate::random::Random;
 use crate::spec::Format;
 use crate::stats::{Amax, Extremes, Stats};
-
-/// What is done to an element before it is cast.
-///
-/// Factors are positive (or NaN, or infinite, where a block is poisoned): the sign of an element
-/// never changes, not even that of a NaN that the operation makes.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Factor {
-    /// One `f32` product, rounded to nearest-even, and then the cast.
-    Multiply(f32),
-    /// One `f32` quotient, rounded to nearest-even, and then the cast.
-    Divide(f32),
-    /// Times `2^k`, exactly: the cast is the only rounding. `k` lies in `-127..=127`.
-    Shift(i32),
-}
-
-impl Factor {
-    /// Leaves an element as it is.
-    pub(crate) const ONE: Factor = Factor::Shift(0);
-
-    /// Without its number.
-    pub(crate) fn operation(self) -> Operation {
-        match self {
-            Factor::Multiply(_) => Operation::Multiply,
-            Factor::Divide(_) => Operation::Divide,
-            Factor::Shift(_) => Operation::Shift,
-        }
-    }
-
-    /// The number.
-    pub(crate) fn number(self) -> f32 {
-        match self {
-            Factor::Multiply(by) | Factor::Divide(by) => by,
-            Factor::Shift(k) => portable::power_of_two(k),
-        }
-    }
-}
-
-/// A [`Factor`] without its number, where each column has one of its own.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Operation {
-    /// [`Factor::Multiply`].
-    Multiply,
-    /// [`Factor::Divide`].
-    Divide,
-    /// [`Factor::Shift`], by the power of two itself.
-    Shift,
-}
-
-impl Operation {
-    /// What becomes of an absolute value, so far as the cast can tell.
-    #[inline(always)]
-    fn of_abs(self, abs: u32, by: f32) -> u32 {
-        let abs = f32::from_bits(abs);
-        let result = match self {
-            Operation::Divide => abs / by,
-            Operation::Multiply | Operation::Shift => abs * by,
-        };
-        result.to_bits()
-    }
-}
 
 /// Calls a generic function with the proof of the kernel that runs as its first argument.
 macro_rules! dispatch {
@@ -199,19 +142,6 @@ pub(crate) fn decode_scaled<T: FitsF32>(
     dispatch!(decode::decode_scaled, &decoding, scale, codes, target);
 }
 
-/// At most [`GROUPS`] whole groups of [`GROUP`] elements: the E8M0 scale of each by `rule`, and its
-/// codes. `None`, and what was written is void, where a group holds an infinity or a NaN, or the
-/// cast is not one for this. The caller has set the floating-point environment.
-pub(crate) fn encode_groups<S: FitsF32>(
-    params: &Params,
-    rule: GroupRule,
-    source: &[S],
-    codes: &mut [u8],
-    scales: &mut [u8],
-) -> Option<Stats> {
-    dispatch!(groups::encode, params, rule, source, codes, scales)
-}
-
 /// [`decode_scaled`] with an E8M0 scale for each group of [`GROUP`] elements, the last one perhaps
 /// smaller.
 pub(crate) fn decode_groups<T: FitsF32>(
@@ -259,15 +189,9 @@ pub(crate) fn block_ranges<S: FitsF32>(
     dispatch!(columns::ranges, source, tile, width, amaxes)
 }
 
-/// The E8M0 scales of blocks with these amaxes by `rule`, and what their elements are multiplied by:
-/// NaN where the amax is not finite. Returns whether all are.
-pub(crate) fn power_scales(
-    rule: GroupRule,
-    amaxes: &[u32],
-    codes: &mut [u8],
-    factors: &mut [f32],
-) -> bool {
-    dispatch!(columns::power_scales, rule, amaxes, codes, factors)
+/// Runs `work` compiled for the kernel, as far as it is inlined.
+pub(crate) fn vectorize<R>(work: impl FnOnce() -> R) -> R {
+    dispatch!(Isa::vectorize, work)
 }
 
 /// `codes[i][j] = cast(factor(source[i][j]))` over a tile, with the factor of the block, and what
@@ -278,7 +202,7 @@ pub(crate) fn encode_tile<S: FitsF32>(
     blocks: Blocks<'_>,
     source: Matrix<'_, S>,
     tile: &Tile,
-    scratch: &mut Scratch,
+    scratch: &mut [f32; COLUMNS],
     codes: &mut MatrixMut<'_, u8>,
 ) -> Stats {
     dispatch!(
@@ -298,7 +222,7 @@ pub(crate) fn encode_tile_transposed<S: FitsF32>(
     blocks: Blocks<'_>,
     source: Matrix<'_, S>,
     tile: &Tile,
-    scratch: &mut Scratch,
+    scratch: &mut [f32; COLUMNS],
     codes: &mut MatrixMut<'_, u8>,
 ) -> Stats {
     dispatch!(

@@ -9,12 +9,11 @@
 use core::arch::aarch64::*;
 use core::arch::asm;
 
-use super::Factor;
 use super::decode::Decoding;
-use super::groups::{GROUP, GROUPS, dequantize_scale};
+use super::factor::{Factor, Factors, Operation};
+use super::groups::{GROUP, dequantize_scale};
 use super::isa::Isa;
 use super::params::{F32_MANTISSA_BITS, Params, Plain};
-use super::portable::power_of_two;
 use crate::float::Float;
 use crate::spec::FloatType;
 
@@ -39,27 +38,13 @@ impl Isa for Neon {
     fn encode_fast<S: Float>(
         self,
         params: &Params,
-        factor: Factor,
+        factors: Factors<'_>,
         source: &[S],
         codes: &mut [u8],
         slow: impl Fn(&[S], &mut [u8]),
     ) -> bool {
         // SAFETY: the crate is compiled for the feature.
-        unsafe { encode_fast(params, factor, source, codes, slow) }
-    }
-
-    #[inline]
-    fn encode_groups<S: Float>(
-        self,
-        params: &Params,
-        factors: &[f32; GROUPS],
-        _bounded: bool,
-        source: &[S],
-        codes: &mut [u8],
-    ) -> Option<u64> {
-        // SAFETY: the crate is compiled for the feature.
-        unsafe { encode_groups(params, factors, source, codes) }
-            .then(|| self.count_zero_codes(params, codes))
+        unsafe { encode_fast(params, factors, source, codes, slow) }
     }
 
     #[inline]
@@ -90,7 +75,7 @@ impl Isa for Neon {
 #[target_feature(enable = "neon")]
 fn encode_fast<S: Float>(
     params: &Params,
-    factor: Factor,
+    factors: Factors<'_>,
     source: &[S],
     codes: &mut [u8],
     slow: impl Fn(&[S], &mut [u8]),
@@ -98,43 +83,76 @@ fn encode_fast<S: Float>(
     let Some(constants) = Constants::new::<S>(params) else {
         return false;
     };
-    match factor {
-        Factor::ONE => encode(&constants, source, codes, |_, x| x, slow),
-        Factor::Shift(k) => {
-            let by = vdupq_n_f32(power_of_two(k));
-            let times = |_, x| vmulq_f32(x, by);
-            encode(&constants, source, codes, times, slow);
+    let run = Run {
+        constants: &constants,
+        source,
+        is_quotient: factors.operation() == Operation::Divide,
+    };
+    match factors {
+        Factors::One(Factor::ONE) => encode(&constants, source, codes, |_, x| x, slow),
+        Factors::One(factor) => {
+            let by = vdupq_n_f32(factor.number());
+            run.encode(codes, |_| by, slow);
         }
-        Factor::Multiply(by) => {
-            let by = vdupq_n_f32(by);
-            let times = |_, x| vmulq_f32(x, by);
-            encode(&constants, source, codes, times, slow);
+        Factors::Each(_, numbers) => {
+            run.encode(codes, |first| load_numbers(numbers, first), slow);
         }
-        Factor::Divide(by) => {
-            let by = vdupq_n_f32(by);
-            let over = |_, x| vdivq_f32(x, by);
-            encode(&constants, source, codes, over, slow);
+        Factors::Groups { log, numbers, .. } => {
+            let by = |first: usize| vdupq_n_f32(*numbers.get(first >> log).unwrap_or(&1.0));
+            run.encode(codes, by, slow);
         }
     }
     true
 }
 
+/// 4 numbers from number `first` on; where there are no more, 1.
+#[inline]
 #[target_feature(enable = "neon")]
-fn encode_groups<S: Float>(
-    params: &Params,
-    factors: &[f32; GROUPS],
-    source: &[S],
-    codes: &mut [u8],
-) -> bool {
-    let Some(constants) = Constants::new::<S>(params) else {
-        return false;
+fn load_numbers(numbers: &[f32], first: usize) -> float32x4_t {
+    let numbers = numbers.get(first..).unwrap_or_default();
+    let mut padded = [1.0; LANES];
+    let from = match numbers.first_chunk() {
+        Some(whole) => whole,
+        None => {
+            padded
+                .iter_mut()
+                .zip(numbers)
+                .for_each(|(to, &by)| *to = by);
+            &padded
+        }
     };
-    let times = |group: usize, x| {
-        let factor = factors.get(group).copied().unwrap_or(1.0);
-        vmulq_n_f32(x, factor)
-    };
-    encode(&constants, source, codes, times, |_, _| {});
-    true
+    // SAFETY: 4 numbers are read from an array of 4.
+    unsafe { vld1q_f32(from.as_ptr()) }
+}
+
+/// A run that is multiplied or divided.
+struct Run<'a, S> {
+    constants: &'a Constants,
+    source: &'a [S],
+    is_quotient: bool,
+}
+
+impl<S: Float> Run<'_, S> {
+    /// [`encode`] with the numbers of the 4 elements from one on.
+    #[inline]
+    #[target_feature(enable = "neon")]
+    fn encode(
+        self,
+        codes: &mut [u8],
+        by: impl Fn(usize) -> float32x4_t,
+        slow: impl Fn(&[S], &mut [u8]),
+    ) {
+        let Run {
+            constants, source, ..
+        } = self;
+        if self.is_quotient {
+            let over = |first, x| vdivq_f32(x, by(first));
+            encode(constants, source, codes, over, slow);
+        } else {
+            let times = |first, x| vmulq_f32(x, by(first));
+            encode(constants, source, codes, times, slow);
+        }
+    }
 }
 
 /// [`Plain`] in registers.
@@ -175,7 +193,7 @@ impl Constants {
 }
 
 /// The loop over blocks; the last one goes through a padded copy. `factor` is told the number of the
-/// block.
+/// first of 4 elements.
 #[inline]
 #[target_feature(enable = "neon")]
 fn encode<S: Float>(
@@ -188,7 +206,7 @@ fn encode<S: Float>(
     let (blocks, rest) = source.as_chunks::<BLOCK>();
     let (to, rest_of_codes) = codes.as_chunks_mut::<BLOCK>();
     for (i, (from, to)) in blocks.iter().zip(to).enumerate() {
-        if !encode_block(constants, from, to, |x| factor(i, x)) {
+        if !encode_block(constants, from, to, |at, x| factor(BLOCK * i + at, x)) {
             slow(from, to);
         }
     }
@@ -200,7 +218,10 @@ fn encode<S: Float>(
         *to = from;
     }
     let mut block = [0; BLOCK];
-    if !encode_block(constants, &padded, &mut block, |x| factor(blocks.len(), x)) {
+    let first = BLOCK * blocks.len();
+    if !encode_block(constants, &padded, &mut block, |at, x| {
+        factor(first + at, x)
+    }) {
         return slow(rest, rest_of_codes);
     }
     for (to, from) in rest_of_codes.iter_mut().zip(block) {
@@ -215,7 +236,7 @@ fn encode_block<S: Float>(
     constants: &Constants,
     source: &[S; BLOCK],
     codes: &mut [u8; BLOCK],
-    factor: impl Fn(float32x4_t) -> float32x4_t,
+    factor: impl Fn(usize, float32x4_t) -> float32x4_t,
 ) -> bool {
     // The upper half of infinity.
     const INFINITY: u16 = (f32::INFINITY.to_bits() >> 16) as u16;
@@ -224,9 +245,10 @@ fn encode_block<S: Float>(
     for (i, encoded) in encoded.iter_mut().enumerate() {
         let mut x = [vdupq_n_f32(0.0); CODES / LANES];
         for (j, x) in x.as_chunks_mut::<2>().0.iter_mut().enumerate() {
+            let at = CODES * i + 2 * LANES * j;
             // SAFETY: four times 8 elements of a block of 32.
-            let loaded = unsafe { load(source.as_ptr().add(CODES * i + 2 * LANES * j)) };
-            *x = loaded.map(|x| factor(x));
+            let [first, second] = unsafe { load(source.as_ptr().add(at)) };
+            *x = [factor(at, first), factor(at + LANES, second)];
         }
         let high;
         (*encoded, high) = encode_codes(constants, x);

@@ -10,7 +10,7 @@
 //! needs no environment, but SSE2 has no such shift (2.7 times slower), and with AVX-512 it took
 //! up to a third longer.
 
-use super::Factor;
+use super::factor::{Factor, Factors, Operation};
 use super::isa::Isa;
 use super::params::{F32_MANTISSA_BITS, Params};
 use super::table::Table;
@@ -33,12 +33,12 @@ impl Isa for Portable {
     fn encode_bounded<S: Float>(
         self,
         params: &Params,
-        factor: Factor,
+        factors: Factors<'_>,
         source: &[S],
         codes: &mut [u8],
     ) -> Option<u64> {
         let slow = |_: &[S], _: &mut [u8]| debug_assert!(false, "a NaN where there is none");
-        encode_fast::<S, true>(params, factor, source, codes, slow)
+        encode_fast::<S, true>(params, factors, source, codes, slow)
             .then(|| self.count_zero_codes(params, codes))
     }
 }
@@ -142,6 +142,28 @@ pub(super) fn scale(factor: Factor, loaded: &[u32], scaled: &mut [u32]) {
     }
 }
 
+/// The same with a number for each element.
+#[inline(always)]
+pub(super) fn scale_each(
+    operation: Operation,
+    numbers: &[f32],
+    loaded: &[u32],
+    scaled: &mut [u32],
+) {
+    let elements = loaded.iter().zip(numbers).zip(scaled);
+    match operation {
+        Operation::Multiply => {
+            elements.for_each(|((&x, &by), scaled)| *scaled = multiply(x, by));
+        }
+        Operation::Divide => {
+            elements.for_each(|((&x, &by), scaled)| *scaled = divide(x, by));
+        }
+        Operation::Shift => {
+            elements.for_each(|((&x, &by), scaled)| *scaled = shift(x, by));
+        }
+    }
+}
+
 /// One element of [`scale`]: `f32` bits in, `f32` bits out.
 #[inline(always)]
 pub(super) fn product(factor: Factor, x: u32) -> u32 {
@@ -195,7 +217,7 @@ const BLOCK: usize = 64;
 #[inline(always)]
 pub(super) fn encode_fast<S: Float, const BOUNDED: bool>(
     params: &Params,
-    factor: Factor,
+    factors: Factors<'_>,
     source: &[S],
     codes: &mut [u8],
     slow: impl Fn(&[S], &mut [u8]),
@@ -210,11 +232,26 @@ pub(super) fn encode_fast<S: Float, const BOUNDED: bool>(
     // The code that is not a zero; one that no lane has where there are two zeros.
     let no_zero = if plain.one_zero { sign } else { u32::MAX };
     let params = *params;
-    let encode = |source: &[S], codes: &mut [u8]| {
+    let is_quotient = factors.operation() == Operation::Divide;
+    let mut numbers = [1.0; BLOCK];
+    factors.fill(0, &mut numbers);
+    let mut encode = |block: usize, source: &[S], codes: &mut [u8]| {
         let mut loaded = [0; BLOCK];
         let mut scaled = [0; BLOCK];
         load(source, &mut loaded);
-        scale(factor, &loaded, &mut scaled);
+        if !matches!(factors, Factors::One(_)) {
+            factors.fill(block * BLOCK, &mut numbers);
+        }
+        let elements = scaled.iter_mut().zip(&loaded).zip(&numbers);
+        match factors {
+            Factors::One(Factor::ONE) => scaled = loaded,
+            _ if is_quotient => elements.for_each(|((scaled, &x), by)| {
+                *scaled = (f32::from_bits(x) / by).to_bits();
+            }),
+            _ => elements.for_each(|((scaled, &x), by)| {
+                *scaled = (f32::from_bits(x) * by).to_bits();
+            }),
+        }
         if !BOUNDED {
             let most = scaled
                 .iter()
@@ -237,11 +274,11 @@ pub(super) fn encode_fast<S: Float, const BOUNDED: bool>(
     };
     let mut from = source.chunks_exact(BLOCK);
     let mut to = codes.chunks_exact_mut(BLOCK);
-    for (source, codes) in (&mut from).zip(&mut to) {
-        encode(source, codes);
+    for (block, (source, codes)) in (&mut from).zip(&mut to).enumerate() {
+        encode(block, source, codes);
     }
     // A smaller block: zeros take the places that are left.
-    encode(from.remainder(), to.into_remainder());
+    encode(source.len() / BLOCK, from.remainder(), to.into_remainder());
     true
 }
 

@@ -2,7 +2,8 @@
 //! What a pass sees: extremes and counts, in loops that the compiler vectorises.
 
 use super::encode::Encoded;
-use super::groups::GROUP;
+use super::factor::Factors;
+use super::isa::Isa;
 use super::params::Params;
 use super::portable::{ABS, INFINITY, f32_bits};
 use crate::float::Float;
@@ -127,8 +128,11 @@ pub(super) fn extremes<S: Float>(source: &[S]) -> Extremes {
     }
 }
 
-/// The bits of the amax of each group as `f32`, above infinity where there is a NaN, and those of the
-/// smallest absolute value above zero of all.
+/// Elements of the groups that [`group_extremes`] looks at.
+pub(super) const GROUP: usize = 32;
+
+/// The bits of the amax of each whole group as `f32`, above infinity where there is a NaN, and those
+/// of the smallest absolute value above zero of all.
 #[inline(always)]
 pub(super) fn group_extremes<S: Float>(source: &[S], amaxes: &mut [u32]) -> u32 {
     #[inline(always)]
@@ -153,6 +157,44 @@ pub(super) fn group_extremes<S: Float>(source: &[S], amaxes: &mut [u32]) -> u32 
     })
 }
 
+/// The same of groups of any width, the last one perhaps smaller, at any level of instructions. There
+/// is room for the amaxes of groups of [`GROUP`] elements.
+pub(super) fn row_extremes<I: Isa, S: Float>(
+    isa: I,
+    source: &[S],
+    width: usize,
+    amaxes: &mut [u32],
+) -> u32 {
+    if width.is_multiple_of(GROUP) && source.len().is_multiple_of(width) {
+        let least = isa.group_extremes(source, amaxes);
+        if width > GROUP {
+            join_amaxes(amaxes, source.len() / GROUP, width / GROUP);
+        }
+        return least;
+    }
+    let mut seen = Extremes::EMPTY;
+    for (group, amax) in source.chunks(width.max(1)).zip(amaxes) {
+        let of_group = isa.extremes(group);
+        *amax = of_group.amax.to_bits();
+        seen = seen.merge(of_group);
+    }
+    seen.min_nonzero
+}
+
+/// Of each `width` of the first `count` amaxes the largest, at the beginning.
+#[inline(always)]
+pub(super) fn join_amaxes(amaxes: &mut [u32], count: usize, width: usize) {
+    // The place of a group lies in none of the groups after it.
+    for (group, first) in (0..count).step_by(width.max(1)).enumerate() {
+        let of_group = amaxes.get(first..count.min(first + width));
+        let most = of_group.unwrap_or_default().iter();
+        let most = most.fold(0, |most: u32, &amax| most.max(amax));
+        if let Some(place) = amaxes.get_mut(group) {
+            *place = most;
+        }
+    }
+}
+
 /// The bits, as `f32`, of what is 1 above the least of [`Abs::below`]; of infinity where all is zero.
 /// What is above zero stays so.
 #[inline(always)]
@@ -162,13 +204,21 @@ fn min_nonzero<S: Float>(least: u64) -> u32 {
     from_abs::<S>(bits).to_bits().max(1)
 }
 
-/// How many elements, multiplied, have at least these bits.
+/// How many elements have at least these bits after their factors.
 #[inline(always)]
-pub(super) fn count_beyond<S: Float>(beyond: u32, factor: f32, source: &[S]) -> u64 {
-    let count = source.iter().fold(0u32, |count, &x| {
-        count + ((f32::from_bits(f32_bits(x) & ABS) * factor).to_bits() >= beyond) as u32
-    });
-    count as u64
+pub(super) fn count_beyond<S: Float>(beyond: u32, factors: Factors<'_>, source: &[S]) -> u64 {
+    const PART: usize = 64;
+    let operation = factors.operation();
+    let mut numbers = [1.0; PART];
+    let mut count = 0;
+    for (part, source) in source.chunks(PART).enumerate() {
+        factors.fill(part * PART, &mut numbers);
+        let of_part = source.iter().zip(&numbers).fold(0u32, |count, (&x, &by)| {
+            count + (operation.of_abs(f32_bits(x) & ABS, by) >= beyond) as u32
+        });
+        count += of_part as u64;
+    }
+    count
 }
 
 /// How many codes are zero, of either sign where `sign` is its bit.

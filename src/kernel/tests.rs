@@ -282,12 +282,15 @@ fn tiles_equal_the_reference() {
                     turn += 1;
                     Kernel::force(Some(kernels[turn / 3 % kernels.len()])).unwrap();
                     let cast = Cast::DEFAULT.rounding(rounding).saturation(saturation);
-                    let (rows, cols) = ([1, 9, 35, 70][turn % 4], 40 + turn % 60);
+                    let (rows, cols) = match turn % 4 {
+                        0 => (1, 300 + turn * 7 % 700),
+                        shape => ([0, 9, 35, 70][shape], 40 + turn % 60),
+                    };
                     let tile = Tile {
                         rows: turn % 2..rows,
                         cols: turn % 5..cols - turn % 3,
                     };
-                    let width = [1, 7, 32, 100][turn / 4 % 4];
+                    let width = [1, 7, 16, 32, 64, 100, 128][turn / 4 % 7];
                     let from = |len: usize| turn * 131 % (len - rows * cols)..;
                     let matrix = |data| Matrix::new(data, rows, cols).unwrap();
                     let mild = matrix(&mild[from(mild.len())]);

@@ -116,9 +116,14 @@ impl Grid {
         }
     }
 
-    /// Visits a region in parts one block high, as wide as a tile may be; at least one block.
-    pub fn each_run(&self, region: &Region, mut visit: impl FnMut(usize, Range<usize>)) {
-        let blocks = (COLUMNS / self.width().max(1)).max(1);
+    /// Visits a region in parts one block high and at most so many columns wide, but at least one block.
+    pub fn each_run(
+        &self,
+        region: &Region,
+        columns: usize,
+        mut visit: impl FnMut(usize, Range<usize>),
+    ) {
+        let blocks = (columns / self.width().max(1)).max(1);
         for i in region.down.clone() {
             for first in region.across.clone().step_by(blocks) {
                 visit(i, first..region.across.end.min(first + blocks));

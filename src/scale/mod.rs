@@ -25,6 +25,7 @@
 //! Under [`Scaling::TwoLevel`] a block of zeros, or one too small for its scale's format, has the
 //! scale 0; a poisoned block has that format's NaN; a clamped one its largest value.
 
+mod batch;
 mod copies;
 pub mod delayed;
 mod grid;

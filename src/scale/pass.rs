@@ -7,15 +7,13 @@
 
 use core::ops::Range;
 
+use super::batch::BatchRule;
 use super::grid::{Cell, Grid, Region};
 use super::quantize::{GivenScales, ScalesMut};
 use super::rule::TensorScale;
-use super::{Block, BlockScale, Convention, ExponentRule, Kind, Recipe, Scaling, Special};
+use super::{BlockScale, Convention, ExponentRule, Kind, Recipe, Scaling, Special};
 use crate::float::FitsF32;
-use crate::kernel::{
-    self, Blocks, Buffers, COLUMNS, Factor, GROUP, GROUPS, GroupRule, Operation, Params, Scratch,
-    Tile,
-};
+use crate::kernel::{self, Blocks, Buffers, COLUMNS, Factor, Operation, Params, Tile};
 use crate::machine::{IS_SMALL, buffered};
 use crate::matrix::{Matrix, MatrixMut};
 use crate::random::{Philox, Random};
@@ -60,20 +58,33 @@ impl Output<'_> {
         }
     }
 
-    /// Stores bytes of scales, `step` places apart.
-    fn store_codes(&mut self, index: usize, step: usize, codes: &[u8]) {
-        if let Some(ScalesMut::E8M0(scales)) = &mut self.scales {
-            let places = scales.get_mut(index..).unwrap_or_default();
-            if step == 1 {
-                places
-                    .iter_mut()
-                    .zip(codes)
-                    .for_each(|(place, &code)| *place = code);
-            } else {
-                let places = places.iter_mut().step_by(step.max(1));
-                places.zip(codes).for_each(|(place, &code)| *place = code);
-            }
+    /// Stores the scales of blocks side by side, from one place on, `step` places apart.
+    fn store_f32(&mut self, index: usize, step: usize, scales: &[f32]) {
+        if let Some(ScalesMut::F32(places)) = &mut self.scales {
+            store_apart(places.get_mut(index..), step, scales);
         }
+    }
+
+    /// The same for bytes.
+    fn store_codes(&mut self, index: usize, step: usize, codes: &[u8]) {
+        if let Some(ScalesMut::E8M0(places)) = &mut self.scales {
+            store_apart(places.get_mut(index..), step, codes);
+        }
+    }
+}
+
+/// Stores values, `step` places apart.
+fn store_apart<T: Copy>(places: Option<&mut [T]>, step: usize, values: &[T]) {
+    let places = places.unwrap_or_default().iter_mut();
+    if step == 1 {
+        places
+            .zip(values)
+            .for_each(|(place, &value)| *place = value);
+    } else {
+        let places = places.step_by(step.max(1));
+        places
+            .zip(values)
+            .for_each(|(place, &value)| *place = value);
     }
 }
 
@@ -86,7 +97,7 @@ pub(super) struct Pass<'a> {
     params: Params,
     tensor: TensorScale,
     /// The rule of the scales, where many can be computed at once.
-    rule: Option<GroupRule>,
+    rule: Option<BatchRule>,
 }
 
 impl<'a> Pass<'a> {
@@ -109,8 +120,8 @@ impl<'a> Pass<'a> {
             true => 0,
             false => grid.rows.saturating_mul(grid.cols),
         };
-        let rule = match (origin, recipe.scaling) {
-            (Origin::Search, Scaling::E8M0(rule)) if !IS_SMALL => recipe.group_rule(rule),
+        let rule = match origin {
+            Origin::Search if !IS_SMALL => BatchRule::new(recipe),
             _ => None,
         };
         Pass {
@@ -136,16 +147,10 @@ impl<'a> Pass<'a> {
         output: &mut Output<'_>,
         region: &Region,
     ) -> Stats {
-        if let Some(rule) = self.rule
-            && self.grid.block == Block::new(1, GROUP)
-            && !self.grid.transposed
-            && source.is_whole()
-        {
-            return self.groups(rule, source, output, region);
-        }
         let mut stats = Stats::EMPTY;
         let mut buffers = Buffers::new();
-        self.grid.each_run(region, |i, run| {
+        let columns = self.most_columns(source.is_whole());
+        self.grid.each_run(region, columns, |i, run| {
             let of_run = if self.grid.is_narrow() && !self.tries_scales() {
                 self.tile(source, output, i, run, &mut buffers)
             } else {
@@ -156,38 +161,12 @@ impl<'a> Pass<'a> {
         stats
     }
 
-    /// Blocks of the kernel's groups: many at once, the rest as ever.
-    fn groups<S: FitsF32>(
-        &self,
-        rule: GroupRule,
-        source: Matrix<'_, S>,
-        output: &mut Output<'_>,
-        region: &Region,
-    ) -> Stats {
-        let cols = self.grid.cols;
-        let mut stats = Stats::EMPTY;
-        for row in region.down.clone() {
-            for first in region.across.clone().step_by(GROUPS) {
-                let last = region.across.end.min(first + GROUPS);
-                let whole = last.min(cols / GROUP).max(first);
-                let (start, end) = (first * GROUP, whole * GROUP);
-                let places = self.grid.index(row, first)..self.grid.index(row, whole);
-                let Some(ScalesMut::E8M0(scales)) = &mut output.scales else {
-                    return stats;
-                };
-                let done = kernel::encode_groups(
-                    &self.params,
-                    rule,
-                    source.segment(row, start, end),
-                    output.codes.segment(row, start, end),
-                    scales.get_mut(places).unwrap_or_default(),
-                );
-                stats = stats.merge(done.unwrap_or(Stats::EMPTY));
-                let left = if done.is_some() { whole } else { first };
-                stats = stats.merge(self.cells(source, output, row, left..last));
-            }
+    /// The most columns of a tile. The rows of a shard may begin in the middle of a block.
+    fn most_columns(&self, is_whole: bool) -> usize {
+        match is_whole && !self.grid.transposed {
+            true => kernel::most_columns(self.grid.block.rows, self.grid.width()),
+            false => COLUMNS,
         }
-        stats
     }
 
     /// The blocks of a tile at once, but for those whose scale is zero or NaN.
@@ -202,22 +181,25 @@ impl<'a> Pass<'a> {
         let width = self.grid.width();
         let tile = self.grid.tile(i, &run);
         let min_nonzero = kernel::block_ranges(source, &tile, width, &mut buffers.amaxes);
-        self.scales(source, output, i, &run, buffers);
+        let all_ordinary = self.scales(source, output, i, &run, buffers);
         let amaxes = buffers.amaxes.get(..run.len()).unwrap_or_default();
         let factors = buffers.factors.get(..run.len()).unwrap_or_default();
         let scratch = &mut buffers.scratch;
         let mut stats = Stats {
-            amax: amaxes
-                .iter()
-                .fold(Amax::ZERO, |amax, &bits| amax.merge(Amax::from_bits(bits))),
+            amax: Amax::from_bits(kernel::vectorize(|| {
+                amaxes.iter().fold(0, |most: u32, &amax| most.max(amax))
+            })),
             min_nonzero,
             ..Stats::EMPTY
         };
         let mut first = 0;
         while let Some(rest) = factors.get(first..).filter(|rest| !rest.is_empty()) {
-            let is_special = rest.first().is_some_and(|factor| factor.is_nan());
+            let is_special = !all_ordinary && rest.first().is_some_and(|factor| factor.is_nan());
             let alike = rest.iter().take_while(|by| by.is_nan() == is_special);
-            let end = first + alike.count();
+            let end = match all_ordinary {
+                true => factors.len(),
+                false => first + alike.count(),
+            };
             let part = run.start + first..run.start + end;
             let of_part = if is_special {
                 self.cells(source, output, i, part)
@@ -239,7 +221,7 @@ impl<'a> Pass<'a> {
     }
 
     /// Stores the scales of blocks with these amaxes, and says by what their elements are divided:
-    /// NaN for those that must be looked at one at a time.
+    /// NaN for those that must be looked at one at a time. Returns whether there are none of these.
     fn scales<S: FitsF32>(
         &self,
         source: Matrix<'_, S>,
@@ -247,20 +229,32 @@ impl<'a> Pass<'a> {
         i: usize,
         run: &Range<usize>,
         buffers: &mut Buffers,
-    ) {
+    ) -> bool {
         let amaxes = buffers.amaxes.get(..run.len()).unwrap_or_default();
         let factors = buffers.factors.get_mut(..run.len()).unwrap_or_default();
         let codes = buffers.codes.get_mut(..run.len()).unwrap_or_default();
-        match self.rule {
-            Some(rule) => {
-                let all_finite = kernel::power_scales(rule, amaxes, codes, factors);
-                output.store_codes(self.grid.index(i, run.start), self.grid.step(), codes);
-                if all_finite {
-                    return;
-                }
+        let (index, step) = (self.grid.index(i, run.start), self.grid.step());
+        let all_finite = match self.rule {
+            Some(BatchRule::E8M0(rule)) => {
+                let all_finite = rule.scales(amaxes, codes, factors);
+                output.store_codes(index, step, codes);
+                all_finite
             }
-            None => factors.fill(f32::NAN),
+            Some(BatchRule::F32(rule)) => {
+                let scales = buffers.scratch.get_mut(..run.len()).unwrap_or_default();
+                let all_finite = rule.scales(amaxes, scales, factors);
+                output.store_f32(index, step, scales);
+                all_finite
+            }
+            None => {
+                factors.fill(f32::NAN);
+                false
+            }
+        };
+        if all_finite {
+            return true;
         }
+        let mut all_ordinary = true;
         let unknown = run.clone().zip(amaxes).zip(factors);
         for ((j, &amax), factor) in unknown.filter(|(_, factor)| factor.is_nan()) {
             let mut cell = self.grid.cell(i, j);
@@ -268,8 +262,11 @@ impl<'a> Pass<'a> {
             output.store(cell.index, &scale);
             if !scale.is_nan() && scale.dequantize != 0.0 {
                 *factor = scale.factor.number();
+            } else {
+                all_ordinary = false;
             }
         }
+        all_ordinary
     }
 
     /// What the numbers of all factors mean.
@@ -289,7 +286,7 @@ impl<'a> Pass<'a> {
         output: &mut Output<'_>,
         tile: &Tile,
         blocks: Blocks<'_>,
-        scratch: &mut Scratch,
+        scratch: &mut [f32; COLUMNS],
     ) -> Stats {
         let (params, codes) = (&self.params, &mut output.codes);
         if self.grid.transposed {
@@ -509,7 +506,7 @@ impl Recipe {
         source: Matrix<'_, S>,
         mut visit: impl FnMut(usize, Amax),
     ) {
-        grid.each_run(&grid.all(), |i, run| {
+        grid.each_run(&grid.all(), COLUMNS, |i, run| {
             let mut amaxes = [0; COLUMNS];
             if grid.is_narrow() {
                 kernel::block_ranges(source, &grid.tile(i, &run), grid.width(), &mut amaxes);

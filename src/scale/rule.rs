@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! From the amax of a block to its scale.
 
+use super::batch::PowerRule;
 use super::{Convention, ExponentRule, Recipe, Scaling, Special};
-use crate::kernel::{self, Factor, GroupRule};
+use crate::kernel::{self, Factor};
 use crate::policy::Cast;
 use crate::scalar::{self, Value};
 use crate::spec::{FloatType, Format, Spec};
@@ -53,6 +54,15 @@ impl BlockScale {
             code: 0,
             factor,
         }
+    }
+
+    /// An f32 scale by a convention.
+    fn from_numbers(convention: Convention, numbers: Numbers) -> BlockScale {
+        let factor = match convention {
+            Convention::DeepSeek => Factor::Divide(numbers.by),
+            Convention::TransformerEngine | Convention::DeepGemm => Factor::Multiply(numbers.by),
+        };
+        BlockScale::f32(numbers.stored, factor)
     }
 
     /// The power of two with this E8M0 code, applied as an exact shift.
@@ -157,7 +167,7 @@ impl Recipe {
     }
 
     /// The largest element, less the margin. Exact: the margin is small against f32's range.
-    fn largest_element(&self) -> f32 {
+    pub(super) fn largest_element(&self) -> f32 {
         largest_of(self.element) * power_of_two(-self.margin)
     }
 
@@ -185,9 +195,9 @@ impl Recipe {
         (power + E8M0_ONE).clamp(0, E8M0_MAX) as u8
     }
 
-    /// [`Recipe::exponent_code`] as numbers for the kernel that computes many; `None` for the rules
+    /// [`Recipe::exponent_code`] as numbers by which many are computed at once; `None` for the rules
     /// that are not of that kind, or where its short way with subnormals would not hold.
-    pub(super) fn group_rule(&self, rule: ExponentRule) -> Option<GroupRule> {
+    pub(super) fn power_rule(&self, rule: ExponentRule) -> Option<PowerRule> {
         /// The implicit bit of an `f32`, and how far below that of a 64-bit significand it lies.
         const IMPLICIT: u32 = 1 << (f32::MANTISSA_DIGITS - 1);
         const BELOW: u32 = u64::BITS - f32::MANTISSA_DIGITS;
@@ -200,7 +210,7 @@ impl Recipe {
             ExponentRule::Nearest | ExponentRule::LeastError => return None,
         };
         let offset = self.margin - spec.max_exponent();
-        (offset < 0).then_some(GroupRule {
+        (offset < 0).then_some(PowerRule {
             carry,
             offset,
             least: self.epsilon.to_bits(),
@@ -210,36 +220,69 @@ impl Recipe {
 
     /// The f32 scale for a finite amax.
     fn f32_scale(&self, convention: Convention, amax: f32) -> BlockScale {
-        if amax == 0.0 {
-            return BlockScale::f32(1.0, Factor::Multiply(1.0));
-        }
-        let max = self.largest_element();
-        match convention {
-            Convention::TransformerEngine => {
-                // A large margin takes the quotient down to where its reciprocal overflows, and
-                // on to zero, which would lose the block: the largest scale has a reciprocal.
-                let quantize = (max / amax).clamp(1.0 / f32::MAX, f32::MAX);
-                BlockScale::from_quantize(quantize)
-            }
-            Convention::DeepSeek | Convention::DeepGemm => divide_by(convention, amax / max),
-        }
+        let numbers = numbers_from_amax(convention, self.largest_element(), amax);
+        BlockScale::from_numbers(convention, numbers)
     }
 }
 
 /// The scale that is stored as `scale`, brought into the range in which its use stays finite.
 pub(super) fn divide_by(convention: Convention, scale: f32) -> BlockScale {
+    BlockScale::from_numbers(convention, numbers_from_scale(convention, scale))
+}
+
+/// An f32 scale by a convention.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Numbers {
+    /// By what elements are divided, or multiplied.
+    pub by: f32,
+    /// What is stored.
+    pub stored: f32,
+}
+
+/// From a finite amax; 1 from zero.
+#[inline(always)]
+pub(super) fn numbers_from_amax(convention: Convention, max: f32, amax: f32) -> Numbers {
+    let Numbers { by, stored } = match convention {
+        Convention::TransformerEngine => {
+            // A large margin takes the quotient down to where its reciprocal overflows, and
+            // on to zero, which would lose the block: the largest scale has a reciprocal.
+            let by = (max / amax).clamp(1.0 / f32::MAX, f32::MAX);
+            Numbers {
+                by,
+                stored: (1.0 / by).min(f32::MAX),
+            }
+        }
+        Convention::DeepSeek | Convention::DeepGemm => numbers_from_scale(convention, amax / max),
+    };
+    let or_one = |number| if amax == 0.0 { 1.0 } else { number };
+    Numbers {
+        by: or_one(by),
+        stored: or_one(stored),
+    }
+}
+
+/// From what would be stored.
+#[inline(always)]
+fn numbers_from_scale(convention: Convention, scale: f32) -> Numbers {
     let scale = scale.min(f32::MAX);
     match convention {
-        Convention::TransformerEngine => {
-            BlockScale::f32(scale, Factor::Multiply((1.0 / scale).min(f32::MAX)))
-        }
+        Convention::TransformerEngine => Numbers {
+            by: (1.0 / scale).min(f32::MAX),
+            stored: scale,
+        },
         Convention::DeepSeek => {
             let scale = scale.max(f32::from_bits(1));
-            BlockScale::f32(scale, Factor::Divide(scale))
+            Numbers {
+                by: scale,
+                stored: scale,
+            }
         }
         Convention::DeepGemm => {
             let scale = scale.max(f32::MIN_POSITIVE);
-            BlockScale::f32(scale, Factor::Multiply(1.0 / scale))
+            Numbers {
+                by: 1.0 / scale,
+                stored: scale,
+            }
         }
     }
 }
