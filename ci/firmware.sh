@@ -80,7 +80,8 @@ examine() {
 
     small=$(text "$core" "$library" ofp8_e4m3_from_f32 ofp8_e4m3_to_f32)
     [ "$core" != cortex-m4f ] || [ "$small" -le 700 ] || fail "E4M3 alone takes $small bytes, more than 700"
-    printf '%s %s %s %s %s\n' "$core" "$small" \
+    printf '%s %s %s %s %s %s\n' "$core" "$small" \
+        "$(text "$core" "$library" ofp8_e4m3_quantize_block ofp8_e4m3_dequantize_block)" \
         "$(text "$core" "$library" ofp8_quantize)" \
         "$(text "$core" "$library" ofp8_quantize ofp8_dequantize)" \
         "$(text "$core" "$library" "${functions[@]}")" >>"$work/sizes"
@@ -91,8 +92,9 @@ examine cortex-m0 thumbv6m-none-eabi cortex-m.ld
 examine cortex-m4f thumbv7em-none-eabihf cortex-m.ld
 examine rv32imac riscv32imac-unknown-none-elf riscv.ld
 
-printf '\n%-12s %22s %14s %22s %12s\n' 'bytes' 'E4M3 encode, decode' 'ofp8_quantize' 'and ofp8_dequantize' 'everything'
-awk '{ printf "%-12s %22s %14s %22s %12s\n", $1, $2, $3, $4, $5 }' "$work/sizes"
+printf '\n%-12s %20s %20s %14s %20s %12s\n' 'bytes' 'E4M3 encode, decode' 'blocks of MXFP8' 'ofp8_quantize' \
+    'and ofp8_dequantize' 'everything'
+awk '{ printf "%-12s %20s %20s %14s %20s %12s\n", $1, $2, $3, $4, $5, $6 }' "$work/sizes"
 
 # The least that shows is 64: so much below the caller is not painted.
 printf '\n%-40s %10s %10s %10s\n' 'stack of a call, bytes' cortex-m0 cortex-m4f rv32imac

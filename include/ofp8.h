@@ -1490,6 +1490,87 @@ ofp8_status ofp8_quantize_copies(const struct ofp8_recipe *recipe,
                                  const struct ofp8_copy *columnwise);
 
 /**
+ * Quantizes one block to E4M3 codes and an E8M0 scale, in integers alone: a firmware that calls
+ * nothing else links two kilobytes. The bits are those of ofp8_quantize with
+ * OFP8_SCALING_E8M0 and everything else at its default; a block with an infinity or a NaN gets
+ * the scale 0xFF and the codes of NaN.
+ *
+ * rule is OFP8_EXPONENT_ROUND_UP (0) or another, but not OFP8_EXPONENT_LEAST_ERROR; count is
+ * 32 in MX, and may be any (codes has as many).
+ *
+ * Statuses: OFP8_UNKNOWN_POLICY, OFP8_RECIPE (that rule), OFP8_NULL_POINTER,
+ * OFP8_MISALIGNED, OFP8_OVERLAP, OFP8_SHAPE (a size overflows).
+ *
+ * The caller guarantees:
+ * source is null or points to count f32, codes to memory for count bytes, scale to one byte.
+ */
+ofp8_status ofp8_e4m3_quantize_block(uint32_t rule,
+                                     const float *source,
+                                     size_t count,
+                                     uint8_t *codes,
+                                     uint8_t *scale);
+
+/**
+ * The values of a block of E4M3 codes under an E8M0 scale, as ofp8_dequantize gives them.
+ *
+ * Statuses: OFP8_NULL_POINTER, OFP8_MISALIGNED, OFP8_OVERLAP, OFP8_SHAPE (a size overflows).
+ *
+ * The caller guarantees:
+ * codes is null or points to count bytes, target to memory for count f32.
+ */
+ofp8_status ofp8_e4m3_dequantize_block(uint8_t scale,
+                                       const uint8_t *codes,
+                                       size_t count,
+                                       float *target);
+
+/**
+ * As ofp8_e4m3_quantize_block, to E5M2.
+ *
+ * The caller guarantees:
+ * As ofp8_e4m3_quantize_block.
+ */
+ofp8_status ofp8_e5m2_quantize_block(uint32_t rule,
+                                     const float *source,
+                                     size_t count,
+                                     uint8_t *codes,
+                                     uint8_t *scale);
+
+/**
+ * As ofp8_e4m3_dequantize_block, of E5M2.
+ *
+ * The caller guarantees:
+ * As ofp8_e4m3_dequantize_block.
+ */
+ofp8_status ofp8_e5m2_dequantize_block(uint8_t scale,
+                                       const uint8_t *codes,
+                                       size_t count,
+                                       float *target);
+
+/**
+ * As ofp8_e4m3_quantize_block, to E2M1 codes, one a byte in the low bits. E2M1 has no NaN: the
+ * codes of a block with an infinity or a NaN are those of the largest value.
+ *
+ * The caller guarantees:
+ * As ofp8_e4m3_quantize_block.
+ */
+ofp8_status ofp8_e2m1_quantize_block(uint32_t rule,
+                                     const float *source,
+                                     size_t count,
+                                     uint8_t *codes,
+                                     uint8_t *scale);
+
+/**
+ * As ofp8_e4m3_dequantize_block, of E2M1.
+ *
+ * The caller guarantees:
+ * As ofp8_e4m3_dequantize_block.
+ */
+ofp8_status ofp8_e2m1_dequantize_block(uint8_t scale,
+                                       const uint8_t *codes,
+                                       size_t count,
+                                       float *target);
+
+/**
  * Looks for infinities and NaN before anything is quantized: writes the first, matrix by matrix
  * in row-major order, or that there is none.
  *

@@ -10,21 +10,13 @@ enum { COUNT = 32 };
 static float readings[COUNT], back[COUNT];
 static uint8_t codes[COUNT], scale;
 
-static const ofp8_recipe mxfp8 = {.struct_size = sizeof mxfp8,
-                                  .block_rows = 1,
-                                  .block_cols = 32,
-                                  .element = OFP8_E4M3,
-                                  .scaling = OFP8_SCALING_E8M0};
-static const ofp8_shape shape = {
-    .struct_size = sizeof shape, .rows = 1, .cols = COUNT, .wide_type = OFP8_F32};
-
 int main(void)
 {
     for (int i = 0; i < COUNT; ++i) {
         readings[i] = 20.0f + 0.37f * (float)i;
     }
-    if (ofp8_quantize(&mxfp8, &shape, NULL, readings, NULL, codes, &scale, 1, NULL, NULL) != OFP8_OK
-        || ofp8_dequantize(&mxfp8, &shape, codes, &scale, 1, NULL, back) != OFP8_OK) {
+    if (ofp8_e4m3_quantize_block(OFP8_EXPONENT_ROUND_UP, readings, COUNT, codes, &scale) != OFP8_OK
+        || ofp8_e4m3_dequantize_block(scale, codes, COUNT, back) != OFP8_OK) {
         return 1;
     }
     for (int i = 0; i < COUNT; ++i) {

@@ -3,22 +3,15 @@
 //! a board's start-up code calls `main`, which returns 0 where all comes back as near as it should.
 #![cfg_attr(target_os = "none", no_std)]
 
-use ofp8::{Matrix, MatrixMut, Recipe, Scales, ScalesMut};
+use ofp8::scale::{dequantize_block, quantize_block};
+use ofp8::{E4M3, ExponentRule};
 
 const COUNT: usize = 32;
 
 fn round_trip(readings: &[f32; COUNT]) -> Result<[f32; COUNT], ofp8::Error> {
-    let (mut codes, mut scale, mut back) = ([0; COUNT], [0], [0.0; COUNT]);
-    Recipe::MXFP8.quantize(
-        Matrix::new(readings, 1, COUNT)?,
-        MatrixMut::new(&mut codes, 1, COUNT)?,
-        ScalesMut::E8M0(&mut scale),
-    )?;
-    Recipe::MXFP8.dequantize(
-        Matrix::new(&codes, 1, COUNT)?,
-        Scales::E8M0(&scale),
-        MatrixMut::new(&mut back, 1, COUNT)?,
-    )?;
+    let (mut codes, mut back) = ([E4M3::ZERO; COUNT], [0.0; COUNT]);
+    let scale = quantize_block(ExponentRule::RoundUp, readings, &mut codes)?;
+    dequantize_block(scale, &codes, &mut back)?;
     Ok(back)
 }
 

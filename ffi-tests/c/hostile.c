@@ -432,6 +432,12 @@ CALL(amax) { return ofp8_amax(A(0).u, A(1).p, A(2).n, A(3).p); }
 CALL(packed_size) { return ofp8_packed_size(A(0).u, A(1).n, A(2).p); }
 CALL(pack) { return ofp8_pack(A(0).u, A(1).p, A(2).n, A(3).p); }
 CALL(unpack) { return ofp8_unpack(A(0).u, A(1).p, A(2).n, A(3).p); }
+CALL(e4m3_quantize_block) { return ofp8_e4m3_quantize_block(A(0).u, A(1).p, A(2).n, A(3).p, A(4).p); }
+CALL(e4m3_dequantize_block) { return ofp8_e4m3_dequantize_block(A(0).byte, A(1).p, A(2).n, A(3).p); }
+CALL(e5m2_quantize_block) { return ofp8_e5m2_quantize_block(A(0).u, A(1).p, A(2).n, A(3).p, A(4).p); }
+CALL(e5m2_dequantize_block) { return ofp8_e5m2_dequantize_block(A(0).byte, A(1).p, A(2).n, A(3).p); }
+CALL(e2m1_quantize_block) { return ofp8_e2m1_quantize_block(A(0).u, A(1).p, A(2).n, A(3).p, A(4).p); }
+CALL(e2m1_dequantize_block) { return ofp8_e2m1_dequantize_block(A(0).byte, A(1).p, A(2).n, A(3).p); }
 CALL(scale_grid) { return ofp8_scale_grid(A(0).p, A(1).n, A(2).n, A(3).p, A(4).p); }
 CALL(scale_from_amax) { return ofp8_scale_from_amax(A(0).p, A(1).u, A(2).p, A(3).p); }
 CALL(quantize)
@@ -498,6 +504,7 @@ CALL(quantize_gradient)
 #define FORMAT NUMBER_OF(format, OFP8_E4M3, UNKNOWN_FORMAT)
 #define TYPE(name) NUMBER_OF(name, OFP8_F32, UNKNOWN_TYPE)
 #define PACKING NUMBER_OF(packing, OFP8_PACKING_FP6, UNKNOWN_PACKING)
+#define RULE {.name = "rule", .kind = NUMBER, .width = 4, .zero = S(OK), .unknown = S(UNKNOWN_POLICY)}
 #define CAST STRUCT(cast, &world.cast, OK, of_cast)
 #define RANDOM                                                                                      \
     {.name = "random", .kind = STRUCTURE, .pointer = world.random, .align = 4, .null = S(OK), \
@@ -571,6 +578,21 @@ static const struct function {
      {PACKING, IN(codes, world.codes, 1), SIZE_OF(count, COUNT, S(OK), S(SHAPE)), OUT(packed, world.packed, 1)}},
     {FUNCTION(unpack),
      {PACKING, IN(packed, world.packed, 1), SIZE_OF(count, COUNT, S(OK), S(SHAPE)), CODES_OUT}},
+    {FUNCTION(e4m3_quantize_block),
+     {RULE, SOURCE, SIZE_OF(count, COUNT, S(OK), S(SHAPE)), CODES_OUT, OUT(scale, world.more_codes, 1)}},
+    {FUNCTION(e4m3_dequantize_block),
+     {FREE_OF(scale, 1), IN(codes, world.codes, 1), SIZE_OF(count, COUNT, S(OK), S(SHAPE)),
+      OUT(target, world.target, 4)}},
+    {FUNCTION(e5m2_quantize_block),
+     {RULE, SOURCE, SIZE_OF(count, COUNT, S(OK), S(SHAPE)), CODES_OUT, OUT(scale, world.more_codes, 1)}},
+    {FUNCTION(e5m2_dequantize_block),
+     {FREE_OF(scale, 1), IN(codes, world.codes, 1), SIZE_OF(count, COUNT, S(OK), S(SHAPE)),
+      OUT(target, world.target, 4)}},
+    {FUNCTION(e2m1_quantize_block),
+     {RULE, SOURCE, SIZE_OF(count, COUNT, S(OK), S(SHAPE)), CODES_OUT, OUT(scale, world.more_codes, 1)}},
+    {FUNCTION(e2m1_dequantize_block),
+     {FREE_OF(scale, 1), IN(codes, world.codes, 1), SIZE_OF(count, COUNT, S(OK), S(SHAPE)),
+      OUT(target, world.target, 4)}},
     {FUNCTION(scale_grid),
      {RECIPE, SIZE_OF(rows, ROWS, S(OK), S(OK)), SIZE_OF(cols, COLS, S(OK), S(OK)), OUT(down, world.size, 8),
       OUT(across, world.more_size, 8)}},

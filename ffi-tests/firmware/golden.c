@@ -212,6 +212,33 @@ static void slices(void)
     end("slices");
 }
 
+/* A block by itself, under every rule, special values among them. */
+static void blocks(void)
+{
+    begin();
+    for (uint32_t rule = OFP8_EXPONENT_ROUND_UP; rule < OFP8_EXPONENT_LEAST_ERROR; ++rule) {
+        const int first = rule == OFP8_EXPONENT_ROUND_UP;
+        fill(OFP8_F32, 0x7FC00000u);
+        for (int i = 0; i < COUNT; i += 32) {
+            MEASURE(first && i == 0 ? "ofp8_e4m3_quantize_block" : NULL,
+                    ofp8_e4m3_quantize_block(rule, source.f32 + i, 32, codes + i, scales + i / 32));
+            MEASURE(first && i == 0 ? "ofp8_e4m3_dequantize_block" : NULL,
+                    ofp8_e4m3_dequantize_block(scales[i / 32], codes + i, 32, back.f32 + i));
+        }
+        add(codes, COUNT);
+        add(scales, COUNT / 32);
+        add(back.f32, sizeof back.f32);
+        add_status(ofp8_e5m2_quantize_block(rule, source.f32, COUNT / 3, codes, scales));
+        add_status(ofp8_e5m2_dequantize_block(scales[0], codes, COUNT / 3, back.f32));
+        add_status(ofp8_e2m1_quantize_block(rule, source.f32 + 7, 16, codes, scales + 1));
+        add_status(ofp8_e2m1_dequantize_block(scales[1], codes, 16, back.f32 + COUNT / 3));
+        add(codes, COUNT);
+        add(scales, 2);
+        add(back.f32, sizeof back.f32);
+    }
+    end("blocks by themselves");
+}
+
 /* Quantizes by a recipe, what was seen included, and back. */
 static void quantize(const char *name, const char *name_back, const ofp8_recipe *recipe,
                      uint32_t wide_type)
@@ -390,6 +417,7 @@ int main(void)
     encode_each_format();
     encode_each_cast();
     slices();
+    blocks();
     mx();
     other_recipes();
     dot();

@@ -12,6 +12,7 @@
 
 mod accumulate;
 mod argument;
+mod block;
 mod copies;
 mod delayed;
 mod gradient;
@@ -27,6 +28,7 @@ mod slice;
 mod status;
 
 pub use accumulate::*;
+pub use block::*;
 pub use copies::*;
 pub use delayed::*;
 pub use gradient::*;

@@ -103,6 +103,19 @@ pub struct ofp8_recipe {
 // 64-bit and 32-bit targets (a test of the header checks the offsets).
 unsafe impl Descriptor for ofp8_recipe {}
 
+/// The exponent rule with a number.
+pub(super) fn rule_of(number: u32) -> Result<ExponentRule, ofp8_status> {
+    Ok(match number {
+        OFP8_EXPONENT_ROUND_UP => ExponentRule::RoundUp,
+        OFP8_EXPONENT_FLOOR => ExponentRule::Floor,
+        OFP8_EXPONENT_CEIL => ExponentRule::Ceil,
+        OFP8_EXPONENT_EVEN => ExponentRule::Even,
+        OFP8_EXPONENT_NEAREST => ExponentRule::Nearest,
+        OFP8_EXPONENT_LEAST_ERROR => ExponentRule::LeastError,
+        _ => return Err(ofp8_status::OFP8_UNKNOWN_POLICY),
+    })
+}
+
 /// The scaling that a recipe describes; members that do not apply must be 0.
 fn scaling_of(given: &ofp8_recipe) -> Result<Scaling, ofp8_status> {
     const UNKNOWN: ofp8_status = ofp8_status::OFP8_UNKNOWN_POLICY;
@@ -112,15 +125,7 @@ fn scaling_of(given: &ofp8_recipe) -> Result<Scaling, ofp8_status> {
         OFP8_CONVENTION_DEEPGEMM => Convention::DeepGemm,
         _ => return Err(UNKNOWN),
     };
-    let rule = match given.exponent_rule {
-        OFP8_EXPONENT_ROUND_UP => ExponentRule::RoundUp,
-        OFP8_EXPONENT_FLOOR => ExponentRule::Floor,
-        OFP8_EXPONENT_CEIL => ExponentRule::Ceil,
-        OFP8_EXPONENT_EVEN => ExponentRule::Even,
-        OFP8_EXPONENT_NEAREST => ExponentRule::Nearest,
-        OFP8_EXPONENT_LEAST_ERROR => ExponentRule::LeastError,
-        _ => return Err(UNKNOWN),
-    };
+    let rule = rule_of(given.exponent_rule)?;
     let zeros = (
         given.convention == 0,
         given.exponent_rule == 0,

@@ -26,6 +26,7 @@
 //! scale 0; a poisoned block has that format's NaN; a clamped one its largest value.
 
 mod batch;
+mod block;
 mod copies;
 pub mod delayed;
 mod grid;
@@ -34,6 +35,7 @@ mod presets;
 mod quantize;
 mod rule;
 
+pub use block::{dequantize_block, quantize_block};
 pub use copies::CopyMut;
 pub use quantize::{GivenScales, NotFinite, Scales, ScalesMut, validate};
 pub use rule::BlockScale;

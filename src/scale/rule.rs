@@ -83,7 +83,7 @@ impl BlockScale {
 /// The largest E8M0 code that is a number: 2^127.
 const E8M0_MAX: i32 = Format::E8M0.spec().max_magnitude() as i32;
 /// The E8M0 code of 1.
-const E8M0_ONE: i32 = Format::E8M0.spec().bias;
+pub(super) const E8M0_ONE: i32 = Format::E8M0.spec().bias;
 
 impl Recipe {
     /// The scale of a block with this amax.
@@ -110,7 +110,8 @@ impl Recipe {
             Scaling::F32(convention) => self.f32_scale(convention, amax),
             Scaling::PowerOfTwo(_) if amax == 0.0 => BlockScale::from_e8m0(E8M0_ONE as u8),
             Scaling::PowerOfTwo(rule) | Scaling::E8M0(rule) => {
-                BlockScale::from_e8m0(self.exponent_code(rule, amax))
+                let largest = Largest::of(self.element.spec());
+                BlockScale::from_e8m0(largest.exponent_code(rule, self.margin, Amax::of(amax)))
             }
             Scaling::TwoLevel(format) => {
                 let reciprocal = 1.0 / largest_of(self.element);
@@ -171,45 +172,21 @@ impl Recipe {
         largest_of(self.element) * power_of_two(-self.margin)
     }
 
-    /// The E8M0 code for a finite amax by an integer rule; zero gives the smallest.
-    fn exponent_code(&self, rule: ExponentRule, amax: f32) -> u8 {
-        let f32_row = FloatType::F32.spec();
-        let Value::Finite {
-            exponent,
-            significand,
-            ..
-        } = scalar::decode(f32_row, amax.to_bits() as u64)
-        else {
-            return 0;
-        };
-        let spec = self.element.spec();
-        let max = max_significand(spec);
-        let carry = match rule {
-            ExponentRule::Floor => 0,
-            ExponentRule::Ceil => (significand != 1 << 63) as i32,
-            ExponentRule::Even => significand.checked_add(half_ulp(spec)).is_none() as i32,
-            ExponentRule::RoundUp | ExponentRule::LeastError => (significand > max) as i32,
-            ExponentRule::Nearest => nearest_carry(significand, max),
-        };
-        let power = exponent - spec.max_exponent() + carry + self.margin;
-        (power + E8M0_ONE).clamp(0, E8M0_MAX) as u8
-    }
-
-    /// [`Recipe::exponent_code`] as numbers by which many are computed at once; `None` for the rules
+    /// [`Largest::exponent_code`] as numbers by which many are computed at once; `None` for the rules
     /// that are not of that kind, or where its short way with subnormals would not hold.
     pub(super) fn power_rule(&self, rule: ExponentRule) -> Option<PowerRule> {
         /// The implicit bit of an `f32`, and how far below that of a 64-bit significand it lies.
         const IMPLICIT: u32 = 1 << (f32::MANTISSA_DIGITS - 1);
         const BELOW: u32 = u64::BITS - f32::MANTISSA_DIGITS;
-        let spec = self.element.spec();
+        let largest = Largest::of(self.element.spec());
         let carry = match rule {
             ExponentRule::Floor => 0,
             ExponentRule::Ceil => IMPLICIT - 1,
-            ExponentRule::Even => (half_ulp(spec) >> BELOW) as u32,
-            ExponentRule::RoundUp => 2 * IMPLICIT - 1 - (max_significand(spec) >> BELOW) as u32,
+            ExponentRule::Even => (largest.half_ulp >> BELOW) as u32,
+            ExponentRule::RoundUp => 2 * IMPLICIT - 1 - (largest.significand >> BELOW) as u32,
             ExponentRule::Nearest | ExponentRule::LeastError => return None,
         };
-        let offset = self.margin - spec.max_exponent();
+        let offset = self.margin - largest.exponent;
         (offset < 0).then_some(PowerRule {
             carry,
             offset,
@@ -343,10 +320,61 @@ fn largest_of(format: Format) -> f32 {
     LARGEST.get(format as usize).copied().unwrap_or(f32::NAN)
 }
 
+/// What the rules ask of an element format: its largest value, and half an ulp there.
+#[derive(Clone, Copy)]
+pub(super) struct Largest {
+    /// `floor(log2)` of the largest value.
+    exponent: i32,
+    /// Its significand, the leading bit in bit 63.
+    significand: u64,
+    /// Half an ulp, against a significand with its leading bit in bit 63.
+    half_ulp: u64,
+}
+
+impl Largest {
+    /// Of a format.
+    pub(super) const fn of(spec: &Spec) -> Largest {
+        let significand = match scalar::decode(spec, spec.max_magnitude()) {
+            Value::Finite { significand, .. } => significand,
+            _ => u64::MAX,
+        };
+        Largest {
+            exponent: spec.max_exponent(),
+            significand,
+            half_ulp: 1 << (62 - element_mantissa_bits(spec)),
+        }
+    }
+
+    /// The E8M0 code of a scale for a finite amax by an integer rule; zero gives the smallest.
+    #[inline(always)]
+    pub(super) fn exponent_code(&self, rule: ExponentRule, margin: i32, amax: Amax) -> u8 {
+        let f32_row = FloatType::F32.spec();
+        let Value::Finite {
+            exponent,
+            significand,
+            ..
+        } = scalar::decode(f32_row, amax.to_bits() as u64)
+        else {
+            return 0;
+        };
+        let max = self.significand;
+        let carry = match rule {
+            ExponentRule::Floor => 0,
+            ExponentRule::Ceil => (significand != 1 << 63) as i32,
+            ExponentRule::Even => significand.checked_add(self.half_ulp).is_none() as i32,
+            ExponentRule::RoundUp | ExponentRule::LeastError => (significand > max) as i32,
+            ExponentRule::Nearest => nearest_carry(significand, max),
+        };
+        let power = exponent - self.exponent + carry + margin;
+        (power + E8M0_ONE).clamp(0, E8M0_MAX) as u8
+    }
+}
+
 /// The carry of [`ExponentRule::Nearest`]: the power of two nearest to the quotient of two
 /// significands in [1, 2), half-way up, as an exponent: -1 below 3/4, 1 from 3/2 on, else 0.
 const fn nearest_carry(significand: u64, max: u64) -> i32 {
-    let (a, m) = (significand as u128, max as u128);
+    // Both come from f32 and from codes, with zeros in the low half.
+    let (a, m) = (significand >> 32, max >> 32);
     (2 * a >= 3 * m) as i32 - (4 * a < 3 * m) as i32
 }
 
@@ -355,24 +383,11 @@ const fn power_of_two(power: i32) -> f32 {
     f32::from_bits(((power + f32::MAX_EXP - 1) as u32) << (f32::MANTISSA_DIGITS - 1))
 }
 
-/// Half an ulp of an element, against a significand with its leading bit in bit 63.
-const fn half_ulp(spec: &Spec) -> u64 {
-    1 << (62 - element_mantissa_bits(spec))
-}
-
 /// The mantissa width of the top binade: for fixed point, what lies below the top bit.
 const fn element_mantissa_bits(spec: &Spec) -> u32 {
     if spec.exponent_bits == 0 {
         spec.mantissa_bits - 1
     } else {
         spec.mantissa_bits
-    }
-}
-
-/// The significand of the largest value, its leading bit in bit 63.
-const fn max_significand(spec: &Spec) -> u64 {
-    match scalar::decode(spec, spec.max_magnitude()) {
-        Value::Finite { significand, .. } => significand,
-        _ => u64::MAX,
     }
 }

@@ -6,6 +6,7 @@
 //! scalar reference, which has an oracle of its own.
 
 mod arguments;
+mod block;
 mod choices;
 mod copies;
 mod data;
