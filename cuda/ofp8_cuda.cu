@@ -115,9 +115,12 @@ ofp8_status check(const ofp8_recipe *given, ofp8_recipe &recipe, Recipe &scaling
     return OFP8_OK;
 }
 
-bool is_order(u32 order) { return order <= static_cast<u32>(Order::Gfx950); }
+bool is_order(u32 order) { return order <= static_cast<u32>(ScaleOrder::Gfx950); }
 
-ofp8_status check(const ofp8_cuda_copy *given, const Recipe &recipe, Copy &copy)
+// The order of scales: that of the call, or, where it is 0, the recipe's.
+u32 order_of(u32 order, const ofp8_recipe &recipe) { return order != 0 ? order : recipe.scale_order; }
+
+ofp8_status check(const ofp8_cuda_copy *given, const ofp8_recipe &given_recipe, const Recipe &recipe, Copy &copy)
 {
     if (given == nullptr) {
         return OFP8_OK;
@@ -130,7 +133,8 @@ ofp8_status check(const ofp8_cuda_copy *given, const Recipe &recipe, Copy &copy)
     if (read_copy.codes == nullptr || read_copy.scales == nullptr) {
         return OFP8_NULL_POINTER;
     }
-    if (!is_order(read_copy.order) || read_copy.reserved != 0) {
+    const u32 order = order_of(read_copy.order, given_recipe);
+    if (!is_order(order) || read_copy.reserved != 0) {
         return OFP8_UNKNOWN_POLICY;
     }
     if (is_stochastic(recipe.cast.rounding) && recipe.cast.random_bits > 16) {
@@ -140,7 +144,7 @@ ofp8_status check(const ofp8_cuda_copy *given, const Recipe &recipe, Copy &copy)
         return OFP8_MISALIGNED;
     }
     copy = Copy{read_copy.codes,
-                {read_copy.scales, static_cast<Order>(read_copy.order)},
+                {read_copy.scales, static_cast<ScaleOrder>(order)},
                 philox_of(&read_copy.random),
                 reinterpret_cast<Stats *>(read_copy.stats)};
     return OFP8_OK;
@@ -252,8 +256,8 @@ ofp8_status ofp8_cuda_quantize(const ofp8_recipe *given_recipe, const ofp8_shape
         return OFP8_NULL_POINTER;
     }
     ofp8_status status = check(given_recipe, recipe, scaling);
-    status = status == OFP8_OK ? check(row, scaling, row_copy) : status;
-    status = status == OFP8_OK ? check(column, scaling, column_copy) : status;
+    status = status == OFP8_OK ? check(row, recipe, scaling, row_copy) : status;
+    status = status == OFP8_OK ? check(column, recipe, scaling, column_copy) : status;
     const std::uint8_t *codes = row_copy.codes != nullptr ? row_copy.codes : column_copy.codes;
     status = status == OFP8_OK ? check(given, source, codes, 1, shape) : status;
     if (status != OFP8_OK) {
@@ -262,7 +266,8 @@ ofp8_status ofp8_cuda_quantize(const ofp8_recipe *given_recipe, const ofp8_shape
     const bool is_tensor = is_block(recipe, 0, 0);
     const bool is_mx = is_block(recipe, 1, 32) && scaling.scaling == Scaling::E8M0;
     const bool is_known = is_tensor || is_mx || is_block(recipe, 1, 128) || is_block(recipe, 128, 128);
-    if (!is_known || (is_tensor && (scaling.scaling == Scaling::E8M0 || row_copy.scales.order != Order::RowMajor))) {
+    const bool is_ordered = row_copy.scales.order != ScaleOrder::RowMajor;
+    if (!is_known || (is_tensor && (scaling.scaling == Scaling::E8M0 || is_ordered))) {
         return OFP8_RECIPE;
     }
     if ((column != nullptr) > is_mx || (amax != nullptr) != is_tensor || (row == nullptr && !is_mx)) {
@@ -313,7 +318,7 @@ ofp8_status ofp8_cuda_quantize_nvfp4(const ofp8_shape *given, const void *source
     }
     return with_type(shape.wide_type, [&](auto wide) {
         const auto *from = static_cast<const decltype(wide) *>(source);
-        const ScaleBuffer buffer = {scales, static_cast<Order>(order)};
+        const ScaleBuffer buffer = {scales, static_cast<ScaleOrder>(order)};
         return launch_quantize_nvfp4(from, matrix, tensor_amax, codes, buffer, tensor_dequantize, stream);
     });
 }
@@ -335,6 +340,7 @@ ofp8_status ofp8_cuda_dequantize(const ofp8_recipe *given_recipe, const ofp8_sha
     if (scaling.scaling != Scaling::E8M0 && is_misaligned(scales, 4)) {
         return OFP8_MISALIGNED;
     }
+    order = order_of(order, recipe);
     if (!is_order(order)) {
         return OFP8_UNKNOWN_POLICY;
     }
@@ -345,7 +351,7 @@ ofp8_status ofp8_cuda_dequantize(const ofp8_recipe *given_recipe, const ofp8_sha
     return with_format(recipe.element, shape.wide_type, [&](auto element, auto wide) {
         constexpr Format F = decltype(element)::value;
         auto *to = static_cast<decltype(wide) *>(target);
-        const ScaleBuffer buffer = {const_cast<void *>(scales), static_cast<Order>(order)};
+        const ScaleBuffer buffer = {const_cast<void *>(scales), static_cast<ScaleOrder>(order)};
         return launch_dequantize<F>(codes, matrix, scaling.scaling, buffer, recipe.block_rows, recipe.block_cols, to,
                                     stream);
     });

@@ -35,7 +35,7 @@ typedef struct ofp8_cuda_copy {
     size_t struct_size; /* sizeof(ofp8_cuda_copy) */
     uint8_t *codes;     /* device; rows are shape.code_stride bytes apart */
     void *scales;       /* device; f32, or bytes for OFP8_SCALING_E8M0; ofp8_layout_size of them */
-    uint32_t order;     /* OFP8_LAYOUT_ROW_MAJOR (0) and the others; of a single scale it must be 0 */
+    uint32_t order;     /* OFP8_LAYOUT_...; 0: the recipe's scale_order. A single scale has OFP8_LAYOUT_ROW_MAJOR */
     uint32_t reserved;  /* must be 0 */
     ofp8_philox random; /* of a stochastic cast; a stream of its own for each copy */
     ofp8_stats *stats;  /* device, or null; statistics are merged into it: begin with ofp8_cuda_reset_stats */
@@ -73,7 +73,8 @@ ofp8_status ofp8_cuda_quantize_nvfp4(const ofp8_shape *shape, const void *source
                                      uint8_t *codes, uint8_t *scales, uint32_t order, float *tensor_dequantize,
                                      ofp8_cuda_stream stream);
 
-/* Multiplies every code by the scale of its block, of any shape; shape says the type and stride of the target. */
+/* Multiplies every code by the scale of its block, of any shape; shape says the type and stride of the target. order: as
+ * that of a copy. */
 ofp8_status ofp8_cuda_dequantize(const ofp8_recipe *recipe, const ofp8_shape *shape, const uint8_t *codes,
                                  const void *scales, uint32_t order, void *target, ofp8_cuda_stream stream);
 

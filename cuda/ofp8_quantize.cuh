@@ -32,7 +32,7 @@ struct Shape {
 // Where scales go or come from: f32 or E8M0 bytes, as the scaling of the recipe says.
 struct ScaleBuffer {
     void *data;
-    Order order;
+    ScaleOrder order;
 };
 
 namespace kernel {
@@ -440,7 +440,7 @@ __global__ void __launch_bounds__(TILE_THREADS, blocks_at_least(TILE_THREADS, DE
             const u64 block = u64{blockIdx.x / a.tiles_across};
             const u64 column = first_col + threadIdx.x;
             const u64 down = divide_up(rows, TILE_ROWS);
-            if (a.column_scales.order == Order::RowMajor) {
+            if (a.column_scales.order == ScaleOrder::RowMajor) {
                 store_scale(a.column_scales, recipe.scaling, down, cols, Place{block, column}, dequantize);
             } else {
                 store_scale(a.column_scales, recipe.scaling, cols, down, Place{column, block}, dequantize);
@@ -618,7 +618,7 @@ template <class T> OFP8_DEVICE float scale_at(const DequantizeArguments<T> &a, u
     const Place place = {a.block_rows == 0 ? 0 : u64{static_cast<u32>(row) / a.block_rows},
                          a.block_cols == 0 ? 0 : u64{static_cast<u32>(col) / a.block_cols}};
     // Scales of columns, but in row-major order: the outer index is the column.
-    const bool by_column = a.block_rows > 1 && a.block_cols == 1 && a.scales.order != Order::RowMajor;
+    const bool by_column = a.block_rows > 1 && a.block_cols == 1 && a.scales.order != ScaleOrder::RowMajor;
     const u64 offset = by_column ? layout_offset(a.scales.order, a.across, a.down, Place{place.col, place.row})
                                  : layout_offset(a.scales.order, a.down, a.across, place);
     return a.scaling == Scaling::E8M0 ? e8m0_value(static_cast<const u8 *>(a.scales.data)[offset])
@@ -747,7 +747,7 @@ inline bool is_too_large(const Shape &shape)
 inline bool is_empty(const Shape &shape) { return shape.rows == 0 || shape.cols == 0; }
 
 // Rows and columns that tiles have to cover so that every place of a layout, padding included, is written.
-inline Place covered(const Shape &shape, Order order, u64 block_cols)
+inline Place covered(const Shape &shape, ScaleOrder order, u64 block_cols)
 {
     const Place extent = layout_extent(order, shape.rows, divide_up(shape.cols, block_cols));
     return Place{extent.row < shape.rows ? shape.rows : extent.row, extent.col * block_cols};
@@ -821,7 +821,7 @@ cudaError_t launch_quantize_tensor(const S *source, const Shape &shape, u8 *code
 // One copy of a matrix in blocks.
 struct Copy {
     u8 *codes = nullptr; // null: this copy is not made
-    ScaleBuffer scales = {nullptr, Order::RowMajor};
+    ScaleBuffer scales = {nullptr, ScaleOrder::RowMajor};
     Philox random = {0, 0, 0};
     Stats *stats = nullptr;
 };
@@ -846,7 +846,7 @@ cudaError_t launch_tile(const S *source, const Shape &shape, const Recipe &recip
         const Place covers = covered(shape, row.scales.order, BLOCK);
         extend(covers.row, covers.col);
     }
-    if (column.codes != nullptr && column.scales.order != Order::RowMajor) {
+    if (column.codes != nullptr && column.scales.order != ScaleOrder::RowMajor) {
         const Shape turned = {shape.cols, shape.rows, 0, 0};
         const Place covers = covered(turned, column.scales.order, TILE_ROWS);
         extend(covers.col, covers.row);

@@ -156,7 +156,7 @@
 #define OFP8_GIVEN_DEQUANTIZE_SCALE 1
 
 /**
- * Row by row, without padding: what ofp8_quantize writes.
+ * Row by row, without padding.
  */
 #define OFP8_LAYOUT_ROW_MAJOR 0
 
@@ -564,9 +564,12 @@ typedef struct ofp8_recipe {
      */
     uint32_t tensor_amax;
     /**
-     * Must be 0.
+     * The order of the scales in memory, wherever they are written or read by this recipe:
+     * OFP8_LAYOUT_ROW_MAJOR (0) and the others. ofp8_scale_count says how many there are then;
+     * padding is written zero. Blocks of several rows and one column (32 x 1, 128 x 1) have
+     * column-wise scales (see ofp8_layout), but in row-major order.
      */
-    uint32_t reserved;
+    uint32_t scale_order;
 } ofp8_recipe;
 
 /**
@@ -703,7 +706,7 @@ typedef struct ofp8_quantize_call {
      */
     void *scales;
     /**
-     * Their number.
+     * Their number: ofp8_scale_count, times the batch.
      */
     size_t scale_count;
     /**
@@ -733,7 +736,7 @@ typedef struct ofp8_copy {
      */
     void *scales;
     /**
-     * Their number.
+     * Their number; see ofp8_quantize_copies.
      */
     size_t scale_count;
     /**
@@ -758,7 +761,7 @@ typedef struct ofp8_copy {
     size_t code_batch_stride;
     /**
      * 1 if codes and scales are those of the transposed matrix: a row of codes is a column of the
-     * source, and scales lie row-major over the grid of the transposed matrix.
+     * source, and scales lie as those of the transposed matrix.
      */
     uint32_t is_transposed;
     /**
@@ -1318,8 +1321,8 @@ ofp8_status ofp8_pack(uint32_t packing, const uint8_t *codes, size_t count, uint
 ofp8_status ofp8_unpack(uint32_t packing, const uint8_t *packed, size_t count, uint8_t *codes);
 
 /**
- * Writes the number of scales (blocks) of a matrix of rows x cols: down, across. They are
- * stored row-major, without gaps.
+ * Writes the number of blocks of a matrix of rows x cols: down, across. Each has a scale; they
+ * are stored row-major, without gaps, unless the recipe has another scale_order.
  *
  * Statuses: those of a recipe (OFP8_STRUCT_SIZE, OFP8_UNKNOWN_FORMAT,
  * OFP8_UNKNOWN_POLICY, OFP8_RECIPE), OFP8_NULL_POINTER, OFP8_MISALIGNED.
@@ -1333,6 +1336,21 @@ ofp8_status ofp8_scale_grid(const struct ofp8_recipe *recipe,
                             size_t cols,
                             size_t *down,
                             size_t *across);
+
+/**
+ * Writes the number of scales that are stored for a matrix of rows x cols, padding included:
+ * one a block in row-major order, more in the others.
+ *
+ * Statuses: those of a recipe; OFP8_SHAPE where the number overflows; OFP8_NULL_POINTER,
+ * OFP8_MISALIGNED.
+ *
+ * The caller guarantees:
+ * recipe as in ofp8_scale_grid; count is null or points to memory for the result.
+ */
+ofp8_status ofp8_scale_count(const struct ofp8_recipe *recipe,
+                             size_t rows,
+                             size_t cols,
+                             size_t *count);
 
 /**
  * Writes the scale of a block with this amax (the integer that ofp8_amax writes): the
@@ -1359,12 +1377,13 @@ ofp8_status ofp8_scale_from_amax(const struct ofp8_recipe *recipe,
  * Quantizes a matrix: codes (one a byte), one scale a block, and what was seen.
  *
  * scales holds scale_count f32 or, for OFP8_SCALING_E8M0 and OFP8_SCALING_TWO_LEVEL,
- * bytes: exactly as many as ofp8_scale_grid says (times the batch), row-major. tensor_scale
- * receives one f32 a matrix under two levels and must be null otherwise.
+ * bytes: exactly as many as ofp8_scale_count says (times the batch), in the recipe's
+ * scale_order. tensor_scale receives one f32 a matrix under two levels and must be null
+ * otherwise.
  *
- * amax is null, or holds the amax of each block computed before, perhaps over more data than
- * this (other ranks', the rest of a matrix of which this is a shard); then the blocks are not
- * searched. Of a shard every scale is written too: without merged amaxes, from the elements that
+ * amax is null, or holds the amax of each block (row-major) computed before, perhaps over more
+ * data than this (other ranks', the rest of a matrix of which this is a shard); then the blocks are
+ * not searched. Of a shard every scale is written too: without merged amaxes, from the elements that
  * are there. random is read for a stochastic rounding only and may be null otherwise: the
  * number of an element is first_index + (batch * rows + row) * cols + col. stats may be
  * null.
@@ -1376,7 +1395,7 @@ ofp8_status ofp8_scale_from_amax(const struct ofp8_recipe *recipe,
  *
  * The caller guarantees:
  * Structures are null or as large as their struct_size; source, codes and scales point
- * to as many elements as the shape and the counts say, amax to scale_count integers.
+ * to as many elements as the shape and the counts say, amax to one integer a block.
  */
 ofp8_status ofp8_quantize(const struct ofp8_recipe *recipe,
                           const struct ofp8_shape *shape,
@@ -1429,7 +1448,8 @@ ofp8_status ofp8_quantize_given(const struct ofp8_recipe *recipe,
                                 struct ofp8_stats *stats);
 
 /**
- * Writes the amax of each block (as ofp8_amax writes it), row-major over the grid: what ranks
+ * Writes the amax of each block (as ofp8_amax writes it), row-major over the grid, whatever the
+ * order of the scales: what ranks
  * merge (ofp8_merge_amax, or MPI_MAX on MPI_UINT32_T) before they pass it to
  * ofp8_quantize. Under OFP8_SPECIAL_IGNORE, of the finite elements; of a shard, of the
  * elements that are there.
@@ -1470,8 +1490,10 @@ ofp8_status ofp8_dequantize(const struct ofp8_recipe *recipe,
  * transposed, or left out (null). For Blackwell: MX blocks of 1x32, both copies as they lie. For
  * Hopper: blocks of 1x128, the columnwise copy transposed, so that both have 1x128 blocks along K.
  *
- * scale_count is the number of blocks of the copy (times the batch): of a columnwise copy,
- * ofp8_scale_grid says it with rows and cols exchanged. The number of an element for random
+ * scale_count is what ofp8_scale_count says of the copy's own matrix and blocks (times the
+ * batch): for a columnwise copy that is transposed, exchange rows and cols; for one that is not,
+ * the recipe's block_rows and block_cols; for a rowwise copy that is transposed, both. The
+ * number of an element for random
  * is first_index + (batch * rows + row) * cols + col by its place in the source, in both.
  * shape says the type, the shape and the strides of the source; its code_stride and
  * code_batch_stride must be 0. A copy of a shard cannot be transposed.

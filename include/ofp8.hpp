@@ -534,7 +534,7 @@ struct QuantizeOptions {
 ///     constexpr ofp8::Quantizer mine = {.element = ofp8::Format::E5M2, .block = {1, 128}, .margin = 1};  // C++20
 ///
 /// or begin with a preset and assign. What does not go together gives OFP8_RECIPE when it is used. Scales are `float`,
-/// or std::uint8_t (also E8M0, UE4M3) where they are bytes: as many as grid() says, times the batches, row-major.
+/// or std::uint8_t (also E8M0, UE4M3) where they are bytes: as many as scale_count() says, times the batches.
 /// ofp8_recipe and ofp8_quantize in ofp8.h say the rest.
 struct Quantizer {
     Format element = Format::E4M3;
@@ -549,6 +549,7 @@ struct Quantizer {
     float epsilon = 0;    ///< lower bound on amax
     float amax_bound = 0; ///< upper bound on amax; 0: none
     Cast cast = {};
+    ScaleOrder scale_order = ScaleOrder::RowMajor; ///< how scales lie in memory, written and read; padding is zero
 
     /// The same for the functions of ofp8.h.
     ofp8_recipe recipe() const
@@ -566,6 +567,7 @@ struct Quantizer {
         recipe.epsilon = epsilon;
         recipe.amax_bound = amax_bound;
         recipe.cast = detail::c_cast(cast);
+        recipe.scale_order = static_cast<std::uint32_t>(scale_order);
         if (scaling == Scaling::TwoLevel) {
             recipe.block_scale = static_cast<std::uint32_t>(block_scale);
             recipe.has_tensor_amax = tensor_amax ? 1 : 0;
@@ -574,13 +576,22 @@ struct Quantizer {
         return recipe;
     }
 
-    /// The scales of a matrix of rows x cols.
+    /// The blocks of a matrix of rows x cols: as many scales, unless scale_order asks for padding.
     Expected<Grid> grid(std::size_t rows, std::size_t cols) const
     {
         Grid grid;
         const ofp8_recipe c = recipe();
         const Status status = ofp8_scale_grid(&c, rows, cols, &grid.rows, &grid.cols);
         return detail::result(status, grid);
+    }
+
+    /// The number of scales that are stored for a matrix of rows x cols, padding included.
+    Expected<std::size_t> scale_count(std::size_t rows, std::size_t cols) const
+    {
+        std::size_t count = 0;
+        const ofp8_recipe c = recipe();
+        const Status status = ofp8_scale_count(&c, rows, cols, &count);
+        return detail::result(status, count);
     }
 
     /// The scale of a block with this amax.
@@ -603,10 +614,13 @@ struct Quantizer {
         if (const Status status = check<detail::element<Scales>>(source, codes, tensor_scales); status != OFP8_OK) {
             return status;
         }
-        if (options.amax.data() != nullptr && options.amax.size() != to.size()) {
-            return OFP8_LENGTH;
-        }
         const ofp8_recipe c = recipe();
+        if (options.amax.data() != nullptr) {
+            const auto blocks = grid(source.rows, source.cols);
+            if (!blocks || options.amax.size() != blocks->size() * source.batches) {
+                return blocks ? OFP8_LENGTH : blocks.error();
+            }
+        }
         const ofp8_shape shape = detail::shape_of(source, codes);
         const detail::CPhilox philox(options.random);
         ofp8_stats stats{};

@@ -1309,7 +1309,7 @@ struct Gfx950 {
 };
 
 // An order chosen at run time. The numbers are those of ofp8.h.
-enum class Order : u32 {
+enum class ScaleOrder : u32 {
     RowMajor = 0,
     RowMajorPadded = 1,
     MnMajorPadded = 2,
@@ -1319,40 +1319,40 @@ enum class Order : u32 {
 };
 
 // The offset of a place among rows x cols scales, padding included.
-OFP8_FUNCTION u64 layout_offset(Order order, u64 rows, u64 cols, Place at)
+OFP8_FUNCTION u64 layout_offset(ScaleOrder order, u64 rows, u64 cols, Place at)
 {
     switch (order) {
-    case Order::RowMajor:
+    case ScaleOrder::RowMajor:
         break;
-    case Order::RowMajorPadded:
+    case ScaleOrder::RowMajorPadded:
         return RowMajorPadded{rows, cols}.offset(at);
-    case Order::MnMajorPadded:
+    case ScaleOrder::MnMajorPadded:
         return MnMajorPadded{rows, cols}.offset(at);
-    case Order::Tile128x4:
+    case ScaleOrder::Tile128x4:
         return Tile128x4{rows, cols}.offset(at);
-    case Order::PackedWords:
+    case ScaleOrder::PackedWords:
         return PackedWords{rows, cols}.offset(at);
-    case Order::Gfx950:
+    case ScaleOrder::Gfx950:
         return Gfx950{rows, cols}.offset(at);
     }
     return RowMajor{rows, cols}.offset(at);
 }
 
 // How far an order reaches, padding included: its size is the product of rows and cols of the result.
-OFP8_FUNCTION Place layout_extent(Order order, u64 rows, u64 cols)
+OFP8_FUNCTION Place layout_extent(ScaleOrder order, u64 rows, u64 cols)
 {
     switch (order) {
-    case Order::RowMajor:
+    case ScaleOrder::RowMajor:
         break;
-    case Order::RowMajorPadded:
+    case ScaleOrder::RowMajorPadded:
         return Place{rows, round_up(cols, 4)};
-    case Order::MnMajorPadded:
+    case ScaleOrder::MnMajorPadded:
         return Place{round_up(rows, 4), cols};
-    case Order::Tile128x4:
+    case ScaleOrder::Tile128x4:
         return Place{round_up(rows, 128), round_up(cols, 4)};
-    case Order::PackedWords:
+    case ScaleOrder::PackedWords:
         return Place{round_up(rows, 4), round_up(cols, 4)};
-    case Order::Gfx950:
+    case ScaleOrder::Gfx950:
         return Place{round_up(rows, 32), round_up(cols, 8)};
     }
     return Place{rows, cols};

@@ -2,7 +2,7 @@
 //! Where a scale lies in memory: the orders that tensor cores and their libraries read.
 //!
 //! A quantizer makes a grid of scales, `rows` x `cols`, one a block. Hardware does not read that
-//! grid row by row. Every [`Order`] here cuts it into tiles, pads it to whole tiles, and says in
+//! grid row by row. Every [`ScaleOrder`] here cuts it into tiles, pads it to whole tiles, and says in
 //! which order the tiles follow one another; inside a tile, the bits of the offset are the bits of
 //! the coordinates, moved. So an order is a row of data, and there is one algorithm for all.
 //!
@@ -17,16 +17,17 @@
 //! with the roles of row and column exchanged. `row` and `col` stay those of the grid.
 //!
 //! **Ranks.** Shards of a tile order cannot be put one after another: gather row-major scales, then
-//! convert.
+//! convert ([`Layout::convert`]).
 
 use crate::error::Error;
 
 /// The order of the scales of one matrix. Written for row-wise scales: a row of the grid is a row
 /// of the matrix (M of A, N of B), a column is a block along K.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Order {
-    /// Row by row, without padding: what [`crate::Recipe::quantize`] writes, checkpoints hold, and
-    /// hipBLASLt and gfx1250 read.
+pub enum ScaleOrder {
+    /// Row by row, without padding: what [`crate::Recipe::quantize`] writes unless its recipe says
+    /// otherwise ([`crate::Recipe::with_scale_order`]), checkpoints hold, and hipBLASLt and gfx1250
+    /// read.
     #[default]
     RowMajor,
     /// Row by row, each row padded to a multiple of 4: cuBLASLt's `BLK128x128_32F`,
@@ -47,7 +48,7 @@ pub enum Order {
 }
 
 /// A run of the bits of a coordinate, the next `bits` of it, and where they lie in the offset.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Field {
     bits: u32,
     at: u32,
@@ -62,7 +63,7 @@ const fn mask(bits: u32) -> usize {
 }
 
 /// How one coordinate takes part in a tile: its low field, then its high one.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Axis(Field, Field);
 
 impl Axis {
@@ -91,6 +92,21 @@ impl Axis {
     }
 }
 
+/// What one coordinate adds to the offset: that of a scale is the sum of its row's and its column's.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Steps {
+    axis: Axis,
+    /// Scales between the beginnings of two tiles.
+    tile: usize,
+}
+
+impl Steps {
+    /// The offset of a coordinate.
+    pub(crate) const fn offset(&self, coordinate: usize) -> usize {
+        (coordinate >> self.axis.bits()) * self.tile + self.axis.spread(coordinate)
+    }
+}
+
 /// An order as data.
 #[derive(Clone, Copy)]
 struct Tile {
@@ -102,40 +118,45 @@ struct Tile {
 
 const NONE: Field = field(0, 0);
 
-impl Order {
+impl ScaleOrder {
     const fn tile(self) -> Tile {
         match self {
-            Order::RowMajor => Tile {
+            ScaleOrder::RowMajor => Tile {
                 row: Axis(NONE, NONE),
                 col: Axis(NONE, NONE),
                 down_first: false,
             },
-            Order::RowMajorPadded => Tile {
+            ScaleOrder::RowMajorPadded => Tile {
                 row: Axis(NONE, NONE),
                 col: Axis(field(2, 0), NONE),
                 down_first: false,
             },
-            Order::MnMajorPadded => Tile {
+            ScaleOrder::MnMajorPadded => Tile {
                 row: Axis(field(2, 0), NONE),
                 col: Axis(NONE, NONE),
                 down_first: true,
             },
-            Order::Tile128x4 => Tile {
+            ScaleOrder::Tile128x4 => Tile {
                 row: Axis(field(5, 4), field(2, 2)),
                 col: Axis(field(2, 0), NONE),
                 down_first: false,
             },
-            Order::PackedWords => Tile {
+            ScaleOrder::PackedWords => Tile {
                 row: Axis(field(2, 2), NONE),
                 col: Axis(field(2, 0), NONE),
                 down_first: true,
             },
-            Order::Gfx950 => Tile {
+            ScaleOrder::Gfx950 => Tile {
                 row: Axis(field(4, 2), field(1, 0)),
                 col: Axis(field(2, 6), field(1, 1)),
                 down_first: false,
             },
         }
+    }
+
+    /// Whether it is [`ScaleOrder::RowMajor`].
+    pub(crate) const fn is_row_major(self) -> bool {
+        matches!(self, ScaleOrder::RowMajor)
     }
 
     /// The rows and columns of a tile: what the grid is padded to multiples of.
@@ -149,7 +170,7 @@ impl Order {
 /// shape, experts). Its size is known not to overflow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Layout {
-    order: Order,
+    order: ScaleOrder,
     columnwise: bool,
     rows: usize,
     cols: usize,
@@ -159,7 +180,7 @@ pub struct Layout {
 
 impl Layout {
     /// A grid of `rows` x `cols` row-wise scales. [`Error::Shape`] where its size overflows.
-    pub const fn new(order: Order, rows: usize, cols: usize) -> Result<Layout, Error> {
+    pub const fn new(order: ScaleOrder, rows: usize, cols: usize) -> Result<Layout, Error> {
         Layout {
             order,
             columnwise: false,
@@ -173,7 +194,7 @@ impl Layout {
 
     /// A grid of column-wise scales: `rows` blocks of rows, `cols` columns. Errors as
     /// [`Layout::new`].
-    pub const fn columnwise(order: Order, rows: usize, cols: usize) -> Result<Layout, Error> {
+    pub const fn columnwise(order: ScaleOrder, rows: usize, cols: usize) -> Result<Layout, Error> {
         Layout {
             order,
             columnwise: true,
@@ -229,7 +250,7 @@ impl Layout {
     }
 
     /// The order.
-    pub const fn order(&self) -> Order {
+    pub const fn order(&self) -> ScaleOrder {
         self.order
     }
 
@@ -295,17 +316,33 @@ impl Layout {
         if row >= self.rows || col >= self.cols {
             return None;
         }
-        let (row, col) = self.as_rowwise(row, col);
+        let (rows, cols) = self.steps();
+        Some(rows.offset(row) + cols.offset(col))
+    }
+
+    /// What rows and columns of the grid add to an offset.
+    pub(crate) const fn steps(&self) -> (Steps, Steps) {
         let (down, across) = self.tiles();
         let tile = self.order.tile();
-        let (i, j) = (row >> tile.row.bits(), col >> tile.col.bits());
-        let number = if tile.down_first {
-            j * down + i
+        let size = 1 << (tile.row.bits() + tile.col.bits());
+        let (below, right) = if tile.down_first {
+            (size, size * down)
         } else {
-            i * across + j
+            (size * across, size)
         };
-        let begin = number << (tile.row.bits() + tile.col.bits());
-        Some(begin | tile.row.spread(row) | tile.col.spread(col))
+        let rows = Steps {
+            axis: tile.row,
+            tile: below,
+        };
+        let cols = Steps {
+            axis: tile.col,
+            tile: right,
+        };
+        if self.columnwise {
+            (cols, rows)
+        } else {
+            (rows, cols)
+        }
     }
 
     /// Which scale lies at an offset from the beginning of a grid: its row and column; `None` for
@@ -414,6 +451,7 @@ impl Layout {
         target: &mut [T],
         map: impl Fn(S) -> T,
     ) {
+        let ((of_rows, of_cols), (to_rows, to_cols)) = (self.steps(), to.steps());
         for batch in 0..self.occupied() {
             let from = self.grid(source, batch);
             let begin = batch * to.batch_stride;
@@ -422,9 +460,10 @@ impl Layout {
                 .unwrap_or_default();
             into.fill(T::default());
             for row in 0..self.rows {
+                let (from_row, into_row) = (of_rows.offset(row), to_rows.offset(row));
                 for col in 0..self.cols {
-                    let scale = self.index(row, col).and_then(|i| from.get(i));
-                    let place = to.index(row, col).and_then(|i| into.get_mut(i));
+                    let scale = from.get(from_row + of_cols.offset(col));
+                    let place = into.get_mut(into_row + to_cols.offset(col));
                     if let (Some(&scale), Some(place)) = (scale, place) {
                         *place = map(scale);
                     }

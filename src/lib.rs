@@ -53,7 +53,7 @@ pub mod views;
 
 pub use error::Error;
 pub use float::{Bf16, F16, Float};
-pub use layout::{Layout, Order};
+pub use layout::{Layout, ScaleOrder};
 pub use matrix::{Matrix, MatrixMut};
 pub use pack::Packing;
 pub use policy::{Cast, NanPolicy, RandomBits, Rounding, Saturation};

@@ -4,21 +4,21 @@
 
 use std::collections::BTreeMap;
 
-use ofp8::{Error, Format, Layout, Order, scalar};
+use ofp8::{Error, Format, Layout, ScaleOrder, scalar};
 
-const ORDERS: [Order; 6] = [
-    Order::RowMajor,
-    Order::RowMajorPadded,
-    Order::MnMajorPadded,
-    Order::Tile128x4,
-    Order::PackedWords,
-    Order::Gfx950,
+const ORDERS: [ScaleOrder; 6] = [
+    ScaleOrder::RowMajor,
+    ScaleOrder::RowMajorPadded,
+    ScaleOrder::MnMajorPadded,
+    ScaleOrder::Tile128x4,
+    ScaleOrder::PackedWords,
+    ScaleOrder::Gfx950,
 ];
 
 /// Sizes around every tile edge, and some that nothing divides.
 const EDGES: [usize; 14] = [0, 1, 3, 4, 5, 9, 31, 32, 33, 127, 128, 129, 257, 400];
 
-fn layout(order: Order, columnwise: bool, rows: usize, cols: usize) -> Layout {
+fn layout(order: ScaleOrder, columnwise: bool, rows: usize, cols: usize) -> Layout {
     if columnwise {
         Layout::columnwise(order, rows, cols).unwrap()
     } else {
@@ -55,30 +55,30 @@ fn permute(dims: &[usize], axes: &[usize], tensor: &[usize]) -> Vec<usize> {
 
 /// The offsets of a row-wise grid by reshaping a padded matrix: `(row, col) -> offset`, and the
 /// size. Written from the descriptions of the systems, with no formula for an index.
-fn model(order: Order, rows: usize, cols: usize) -> (BTreeMap<(usize, usize), usize>, usize) {
+fn model(order: ScaleOrder, rows: usize, cols: usize) -> (BTreeMap<(usize, usize), usize>, usize) {
     let (tile_rows, tile_cols) = match order {
-        Order::RowMajor => (1, 1),
-        Order::RowMajorPadded => (1, 4),
-        Order::MnMajorPadded => (4, 1),
-        Order::Tile128x4 => (128, 4),
-        Order::PackedWords => (4, 4),
-        Order::Gfx950 => (32, 8),
+        ScaleOrder::RowMajor => (1, 1),
+        ScaleOrder::RowMajorPadded => (1, 4),
+        ScaleOrder::MnMajorPadded => (4, 1),
+        ScaleOrder::Tile128x4 => (128, 4),
+        ScaleOrder::PackedWords => (4, 4),
+        ScaleOrder::Gfx950 => (32, 8),
     };
     let r = rows.next_multiple_of(tile_rows);
     let c = cols.next_multiple_of(tile_cols);
     let matrix: Vec<usize> = (0..r * c).collect();
     let stored = match order {
-        Order::RowMajor | Order::RowMajorPadded => matrix,
-        Order::MnMajorPadded => permute(&[r, c], &[1, 0], &matrix),
+        ScaleOrder::RowMajor | ScaleOrder::RowMajorPadded => matrix,
+        ScaleOrder::MnMajorPadded => permute(&[r, c], &[1, 0], &matrix),
         // torchao's to_blocked: tiles one after another, then the four groups of 32 rows of each
         // side by side.
-        Order::Tile128x4 => {
+        ScaleOrder::Tile128x4 => {
             let tiles = permute(&[r / 128, 128, c / 4, 4], &[0, 2, 1, 3], &matrix);
             permute(&[r * c / 512, 4, 32, 4], &[0, 2, 1, 3], &tiles)
         }
-        Order::PackedWords => permute(&[r, c / 4, 4], &[1, 0, 2], &matrix),
+        ScaleOrder::PackedWords => permute(&[r, c / 4, 4], &[1, 0, 2], &matrix),
         // aiter's e8m0_shuffle.
-        Order::Gfx950 => permute(&[r / 32, 2, 16, c / 8, 2, 4], &[0, 3, 5, 2, 4, 1], &matrix),
+        ScaleOrder::Gfx950 => permute(&[r / 32, 2, 16, c / 8, 2, 4], &[0, 3, 5, 2, 4, 1], &matrix),
     };
     let offsets = stored
         .iter()
@@ -113,7 +113,7 @@ fn orders_are_what_reshaping_gives() {
 /// The worked example of the 128x4 tile: 200 rows, K = 288 in blocks of 32.
 #[test]
 fn tile_128x4_table() {
-    const LAYOUT: Layout = match Layout::new(Order::Tile128x4, 200, 9) {
+    const LAYOUT: Layout = match Layout::new(ScaleOrder::Tile128x4, 200, 9) {
         Ok(layout) => layout,
         Err(_) => panic!("a small layout"),
     };
@@ -161,8 +161,8 @@ fn columnwise_is_transformer_engines_index() {
             + block % 4
     };
     let (m, k) = (700, 300);
-    let columnwise = Layout::columnwise(Order::Tile128x4, m / 32 + 1, k).unwrap();
-    let rowwise = Layout::new(Order::Tile128x4, m, k / 32 + 1).unwrap();
+    let columnwise = Layout::columnwise(ScaleOrder::Tile128x4, m / 32 + 1, k).unwrap();
+    let rowwise = Layout::new(ScaleOrder::Tile128x4, m, k / 32 + 1).unwrap();
     assert_eq!(columnwise.size(), 384 * 24);
     for i in 0..22 {
         for j in 0..k {
@@ -180,17 +180,17 @@ fn columnwise_is_transformer_engines_index() {
 #[test]
 fn f32_block_scales_and_gfx950() {
     let (m, k) = (1030, 900);
-    let rowwise = Layout::new(Order::MnMajorPadded, m, k / 128 + 1).unwrap();
+    let rowwise = Layout::new(ScaleOrder::MnMajorPadded, m, k / 128 + 1).unwrap();
     assert_eq!(rowwise.size(), 8 * 1032); // [ceil(K/128)][roundup(M, 4)]
     assert_eq!(rowwise.index(5, 7), Some(7 * 1032 + 5));
-    let columnwise = Layout::columnwise(Order::MnMajorPadded, m / 128 + 1, k + 1).unwrap();
+    let columnwise = Layout::columnwise(ScaleOrder::MnMajorPadded, m / 128 + 1, k + 1).unwrap();
     assert_eq!(columnwise.size(), 9 * 904); // [ceil(M/128)][roundup(K, 4)]
     assert_eq!(columnwise.index(8, 900), Some(8 * 904 + 900));
-    let square = Layout::new(Order::RowMajorPadded, 9, 6).unwrap();
+    let square = Layout::new(ScaleOrder::RowMajorPadded, 9, 6).unwrap();
     assert_eq!(square.size(), 9 * 8); // [ceil(M/128)][roundup(ceil(K/128), 4)]
     assert_eq!(square.index(3, 5), Some(3 * 8 + 5));
 
-    let amd = Layout::new(Order::Gfx950, 75, 19).unwrap();
+    let amd = Layout::new(ScaleOrder::Gfx950, 75, 19).unwrap();
     let width = 24;
     assert_eq!(amd.size(), 96 * width);
     for r in 0..75 {
@@ -255,7 +255,7 @@ fn bijection() {
     const MOST: usize = 400;
     for order in ORDERS {
         let (tile_rows, tile_cols) = order.tile_shape();
-        let down_first = matches!(order, Order::MnMajorPadded | Order::PackedWords);
+        let down_first = matches!(order, ScaleOrder::MnMajorPadded | ScaleOrder::PackedWords);
         let tile = if down_first { tile_rows } else { tile_cols };
         for line in 1..=MOST {
             let sized = |along: usize, other: usize| {
@@ -339,7 +339,7 @@ fn conversions_write_all_padding() {
 
 #[test]
 fn batches() {
-    let grid = Layout::new(Order::Tile128x4, 130, 5).unwrap();
+    let grid = Layout::new(ScaleOrder::Tile128x4, 130, 5).unwrap();
     assert_eq!(
         (grid.grid_size(), grid.size(), grid.batches()),
         (2048, 2048, 1)
@@ -355,7 +355,7 @@ fn batches() {
     assert_eq!(grid.with_batches(1, 5).unwrap().size(), 2048);
     assert_eq!(grid.with_batches(2, 2047), Err(Error::Shape));
     assert_eq!(grid.with_batches(usize::MAX, 2048), Err(Error::Shape));
-    let empty = Layout::new(Order::Gfx950, 0, 5).unwrap();
+    let empty = Layout::new(ScaleOrder::Gfx950, 0, 5).unwrap();
     assert_eq!(empty.with_batches(1000, 0).unwrap().size(), 0);
 }
 
@@ -374,9 +374,9 @@ fn sizes_that_overflow_are_refused() {
 
 #[test]
 fn conversions_of_unlike_grids_are_refused() {
-    let grid = Layout::new(Order::RowMajor, 4, 6).unwrap();
-    let turned = Layout::new(Order::RowMajor, 6, 4).unwrap();
-    let tiles = Layout::new(Order::Tile128x4, 4, 6).unwrap();
+    let grid = Layout::new(ScaleOrder::RowMajor, 4, 6).unwrap();
+    let turned = Layout::new(ScaleOrder::RowMajor, 6, 4).unwrap();
+    let tiles = Layout::new(ScaleOrder::Tile128x4, 4, 6).unwrap();
     let source = [1u8; 24];
     let mut target = [9u8; 1024];
     let mut refused = |from: &Layout, source: &[u8], to: &Layout, len: usize, error| {
@@ -404,8 +404,8 @@ fn exact_e8m0(scale: f32) -> Result<u8, Error> {
 #[test]
 fn packed_words_from_f32() {
     let (rows, cols) = (6, 10);
-    let from = Layout::new(Order::RowMajor, rows, cols).unwrap();
-    let to = Layout::new(Order::PackedWords, rows, cols).unwrap();
+    let from = Layout::new(ScaleOrder::RowMajor, rows, cols).unwrap();
+    let to = Layout::new(ScaleOrder::PackedWords, rows, cols).unwrap();
     let scales: Vec<f32> = (0..rows * cols)
         .map(|i| 2f32.powi(i as i32 * 4 - 120))
         .collect();
@@ -430,8 +430,8 @@ fn packed_words_from_f32() {
 /// Scales that are not powers of two are refused, wherever they are, and nothing is written.
 #[test]
 fn scales_that_e8m0_cannot_hold_are_refused() {
-    let from = Layout::new(Order::RowMajor, 5, 7).unwrap();
-    let to = Layout::new(Order::PackedWords, 5, 7).unwrap();
+    let from = Layout::new(ScaleOrder::RowMajor, 5, 7).unwrap();
+    let to = Layout::new(ScaleOrder::PackedWords, 5, 7).unwrap();
     let bad = [
         1.5,
         1.0 + f32::EPSILON,

@@ -493,7 +493,7 @@ Expected expect(const Case &c, const Source &source, u64 block_rows, u64 block_c
 }
 
 // The scales of `e` in a order, padding included.
-std::vector<u8> laid_out(const Expected &e, u32 scaling, Order order, bool by_column)
+std::vector<u8> laid_out(const Expected &e, u32 scaling, ScaleOrder order, bool by_column)
 {
     const std::size_t size = scale_size(scaling);
     const u64 rows = by_column ? e.across : e.down, cols = by_column ? e.down : e.across;
@@ -524,7 +524,7 @@ struct DeviceCopy {
     Bytes codes, scales, stats;
     ofp8_cuda_copy copy{};
 
-    DeviceCopy(const Case &c, u64 scale_bytes, Order order, const ofp8_philox &random)
+    DeviceCopy(const Case &c, u64 scale_bytes, ScaleOrder order, const ofp8_philox &random)
         : codes(c.offset + c.rows * (c.cols + c.code_gap) + 32), scales(scale_bytes), stats(sizeof(ofp8_stats))
     {
         copy.struct_size = sizeof copy;
@@ -544,7 +544,8 @@ struct DeviceCopy {
     }
 };
 
-void check_dequantize(const Case &c, u64 block_rows, u64 block_cols, const Expected &e, Order order, bool by_column)
+void check_dequantize(const Case &c, u64 block_rows, u64 block_cols, const Expected &e, ScaleOrder order,
+                      bool by_column)
 {
     const ofp8_recipe recipe = c.recipe(block_rows, block_cols);
     const ofp8_shape shape = c.shape();
@@ -567,11 +568,11 @@ void check_dequantize(const Case &c, u64 block_rows, u64 block_cols, const Expec
     require(target.read() == expected, c.text("dequantized values"));
 }
 
-void check_mx(const Case &c, Source &source, Order order, bool with_row, bool with_column)
+void check_mx(const Case &c, Source &source, ScaleOrder order, bool with_row, bool with_column)
 {
     const Expected row = expect(c, source, 1, 32, ROW_RANDOM);
     const Expected column = expect(c, source, 32, 1, COLUMN_RANDOM);
-    const bool by_column = order != Order::RowMajor;
+    const bool by_column = order != ScaleOrder::RowMajor;
     const std::vector<u8> row_scales = laid_out(row, c.scaling, order, false);
     const std::vector<u8> column_scales = laid_out(column, c.scaling, order, by_column);
     DeviceCopy row_copy(c, row_scales.size(), order, ROW_RANDOM);
@@ -591,12 +592,15 @@ void check_mx(const Case &c, Source &source, Order order, bool with_row, bool wi
     }
 }
 
-void check_blocks(const Case &c, Source &source, u64 block_rows, u64 block_cols, Order order)
+void check_blocks(const Case &c, Source &source, u64 block_rows, u64 block_cols, ScaleOrder order)
 {
     const Expected e = expect(c, source, block_rows, block_cols, ROW_RANDOM);
     const std::vector<u8> scales = laid_out(e, c.scaling, order, false);
     DeviceCopy copy(c, scales.size(), order, ROW_RANDOM);
-    const ofp8_recipe recipe = c.recipe(block_rows, block_cols);
+    ofp8_recipe recipe = c.recipe(block_rows, block_cols);
+    // That the recipe names the order is as good as that the copy does.
+    recipe.scale_order = copy.copy.order;
+    copy.copy.order = 0;
     const ofp8_shape shape = c.shape();
     Bytes amax(4);
     require(ofp8_cuda_quantize(&recipe, &shape, source.device(), &copy.copy, nullptr,
@@ -614,7 +618,7 @@ void check_cast(const Case &c, Source &source)
     const float quantize_scale = 37.25f;
     Bytes scale(4), amax(std::vector<u8>(4, 0));
     copy_to_device(scale.at(), &quantize_scale, 4);
-    DeviceCopy copy(c, 1, Order::RowMajor, ROW_RANDOM);
+    DeviceCopy copy(c, 1, ScaleOrder::RowMajor, ROW_RANDOM);
     const ofp8_cast cast = c.recipe(0, 0).cast;
     const ofp8_shape shape = c.shape();
     require(ofp8_cuda_cast(c.element, &cast, &ROW_RANDOM, &shape, source.device(), scale.at<float>(), copy.copy.codes,
@@ -653,7 +657,7 @@ void check_amax(const Case &c, Source &source)
     require(amax.read<u32>(4) == finite, c.text("amax of the finite"));
 }
 
-void check_nvfp4(const Case &c, Source &source, Order order)
+void check_nvfp4(const Case &c, Source &source, ScaleOrder order)
 {
     ofp8_shape shape = c.shape();
     shape.code_stride = c.cols; // the library's codes: one a byte
@@ -783,17 +787,17 @@ template <Format F> void kernels(u32 type)
         Source source(c.type, c.rows, c.cols, c.gap, c.offset, n + 1, c.special);
         check_amax(c, source);
         check_cast(c, source);
-        check_nvfp4(c, source, n % 2 == 0 ? Order::RowMajor : Order::Tile128x4);
+        check_nvfp4(c, source, n % 2 == 0 ? ScaleOrder::RowMajor : ScaleOrder::Tile128x4);
         c.scaling = OFP8_SCALING_E8M0;
         c.kind = n % 5;
-        check_mx(c, source, n % 2 == 0 ? Order::Tile128x4 : Order::RowMajor, n % 3 != 1, n % 3 != 0);
-        check_blocks(c, source, 1, 128, n % 2 == 0 ? Order::PackedWords : Order::Gfx950);
+        check_mx(c, source, n % 2 == 0 ? ScaleOrder::Tile128x4 : ScaleOrder::RowMajor, n % 3 != 1, n % 3 != 0);
+        check_blocks(c, source, 1, 128, n % 2 == 0 ? ScaleOrder::PackedWords : ScaleOrder::Gfx950);
         for (u32 scaling : {OFP8_SCALING_F32, OFP8_SCALING_POWER_OF_TWO}) {
             c.scaling = scaling;
             c.kind = n % (scaling == OFP8_SCALING_F32 ? 3 : 5);
-            check_blocks(c, source, 0, 0, Order::RowMajor);
-            check_blocks(c, source, 1, 128, n % 2 == 0 ? Order::MnMajorPadded : Order::RowMajor);
-            check_blocks(c, source, 128, 128, n % 2 == 0 ? Order::RowMajorPadded : Order::RowMajor);
+            check_blocks(c, source, 0, 0, ScaleOrder::RowMajor);
+            check_blocks(c, source, 1, 128, n % 2 == 0 ? ScaleOrder::MnMajorPadded : ScaleOrder::RowMajor);
+            check_blocks(c, source, 128, 128, n % 2 == 0 ? ScaleOrder::RowMajorPadded : ScaleOrder::RowMajor);
         }
         n += 1;
     }
@@ -805,7 +809,7 @@ void check_statuses()
 {
     Case c = {OFP8_E4M3, OFP8_F32, 4, 64, 0, 0, 0, false, {}, OFP8_SCALING_E8M0, 0, 0};
     Source source(c.type, c.rows, c.cols, 0, 0, 1, false);
-    DeviceCopy copy(c, 8, Order::RowMajor, ROW_RANDOM);
+    DeviceCopy copy(c, 8, ScaleOrder::RowMajor, ROW_RANDOM);
     const ofp8_recipe good = c.recipe(1, 32);
     const ofp8_shape shape = c.shape();
     const auto quantize = [&](const ofp8_recipe &recipe, const ofp8_shape &of, const void *from, ofp8_cuda_copy to) {
@@ -901,7 +905,7 @@ void times_of(u32 type)
     Case c = {OFP8_E4M3, type, side, side, 0, 0, 0, false, {}, OFP8_SCALING_F32, 0, 0};
     Source source(type, side, side, 0, 0, 1, false);
     const std::size_t in = side * side * source.size(), out = side * side;
-    DeviceCopy row(c, side * side, Order::RowMajor, ROW_RANDOM), column(c, side * side, Order::RowMajor, COLUMN_RANDOM);
+    DeviceCopy row(c, side * side, ScaleOrder::RowMajor, ROW_RANDOM), column(c, side * side, ScaleOrder::RowMajor, COLUMN_RANDOM);
     row.copy.stats = nullptr;
     column.copy.stats = nullptr;
     Bytes amax(std::vector<u8>(4, 0)), target(in);

@@ -47,7 +47,7 @@ MEMBER(ofp8_recipe, cast, 56, 16)
 MEMBER(ofp8_recipe, block_scale, 72, 4)
 MEMBER(ofp8_recipe, has_tensor_amax, 76, 4)
 MEMBER(ofp8_recipe, tensor_amax, 80, 4)
-MEMBER(ofp8_recipe, reserved, 84, 4)
+MEMBER(ofp8_recipe, scale_order, 84, 4)
 
 SIZE(ofp8_shape, 88)
 ALIGN(ofp8_shape, 8)

@@ -275,7 +275,7 @@ static void recipes(void)
         REFUSED(OFP8_UNKNOWN_POLICY, call_with_recipe(which, &recipe));
         recipe.exponent_rule = 6;
         REFUSED(OFP8_UNKNOWN_POLICY, call_with_recipe(which, &recipe));
-        recipe.reserved = 1;
+        recipe.scale_order = OFP8_LAYOUT_GFX950 + 1;
         REFUSED(OFP8_UNKNOWN_POLICY, call_with_recipe(which, &recipe));
         recipe.has_tensor_amax = 2;
         REFUSED(OFP8_UNKNOWN_POLICY, call_with_recipe(which, &recipe));

@@ -277,7 +277,7 @@ static const struct structure of_recipe = {"ofp8_recipe", {
     M_NUMBER(ofp8_recipe, block_scale, S(OK), S(RECIPE)),
     M_NUMBER(ofp8_recipe, has_tensor_amax, S(OK), S(UNKNOWN_POLICY)),
     M_FREE(ofp8_recipe, tensor_amax),
-    M_NUMBER(ofp8_recipe, reserved, S(OK), S(UNKNOWN_POLICY)),
+    M_NUMBER(ofp8_recipe, scale_order, S(OK), S(UNKNOWN_POLICY)),
 }};
 
 static const struct structure of_shape = {"ofp8_shape", {
@@ -449,6 +449,7 @@ CALL(quantize_given)
 {
     return ofp8_quantize_given(A(0).p, A(1).p, A(2).p, A(3).p, A(4).u, A(5).p, A(6).n, A(7).p, A(8).p, A(9).p);
 }
+CALL(scale_count) { return ofp8_scale_count(A(0).p, A(1).n, A(2).n, A(3).p); }
 CALL(amax_blocks) { return ofp8_amax_blocks(A(0).p, A(1).p, A(2).p, A(3).p, A(4).n); }
 CALL(dequantize) { return ofp8_dequantize(A(0).p, A(1).p, A(2).p, A(3).p, A(4).n, A(5).p, A(6).p); }
 CALL(quantize_copies) { return ofp8_quantize_copies(A(0).p, A(1).p, A(2).p, A(3).p, A(4).p); }
@@ -596,6 +597,9 @@ static const struct function {
     {FUNCTION(scale_grid),
      {RECIPE, SIZE_OF(rows, ROWS, S(OK), S(OK)), SIZE_OF(cols, COLS, S(OK), S(OK)), OUT(down, world.size, 8),
       OUT(across, world.more_size, 8)}},
+    {FUNCTION(scale_count),
+     {RECIPE, SIZE_OF(rows, ROWS, S(OK), S(OK) | S(SHAPE)), SIZE_OF(cols, COLS, S(OK), S(OK) | S(SHAPE)),
+      OUT(count, world.size, 8)}},
     {FUNCTION(scale_from_amax),
      {STRUCT(recipe, &world.bytes_recipe, NULL_POINTER, of_recipe), FREE_OF(amax, 4),
       MAYBE_OUT(dequantize_scale, world.f32, 4), MAYBE_OUT(code, world.codes, 1)}},

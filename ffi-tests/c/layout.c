@@ -258,12 +258,134 @@ static void bad_scales(void)
     }
 }
 
+/* A batch of two matrices, quantized straight into an order: as row-major scales converted to it. */
+static void quantized_in_order(void)
+{
+    enum { DOWN = 130, WIDE = 160, ACROSS = 5, BATCHES = 2, ELEMENTS = BATCHES * DOWN * WIDE, MOST = BATCHES * 256 * 8 };
+    static float source[ELEMENTS], values[ELEMENTS], same_values[ELEMENTS];
+    static uint8_t codes[ELEMENTS], same_codes[ELEMENTS];
+    static uint8_t scales[BATCHES * DOWN * ACROSS], expected[MOST], found[MOST];
+    static uint32_t amax[BATCHES * DOWN * ACROSS];
+    ofp8_recipe recipe, plain;
+    ofp8_shape shape;
+    ofp8_layout compact = row_major(DOWN, ACROSS);
+    for (int i = 0; i < ELEMENTS; ++i) {
+        source[i] = (float)(i % 1009 - 504) * (i / 32 % 3 == 0 ? 0.001f : 10.0f);
+    }
+    memset(&plain, 0, sizeof plain);
+    plain.struct_size = sizeof plain;
+    plain.element = OFP8_E4M3;
+    plain.block_rows = 1;
+    plain.block_cols = 32;
+    plain.scaling = OFP8_SCALING_E8M0;
+    memset(&shape, 0, sizeof shape);
+    shape.struct_size = sizeof shape;
+    shape.rows = DOWN;
+    shape.cols = WIDE;
+    shape.wide_type = OFP8_F32;
+    shape.batch_count = BATCHES;
+    compact.batches = BATCHES;
+    CHECK(ofp8_quantize(&plain, &shape, NULL, source, NULL, codes, scales, sizeof scales, NULL, NULL) == OFP8_OK);
+    CHECK(ofp8_amax_blocks(&plain, &shape, source, amax, sizeof scales) == OFP8_OK);
+    CHECK(ofp8_dequantize(&plain, &shape, codes, scales, sizeof scales, NULL, values) == OFP8_OK);
+    for (uint32_t order = 0; order <= OFP8_LAYOUT_GFX950; ++order) {
+        ofp8_layout layout = ordered(order, DOWN, ACROSS);
+        size_t count = 0, size = 0;
+        layout.batches = BATCHES;
+        recipe = plain;
+        recipe.scale_order = order;
+        CHECK(ofp8_scale_count(&recipe, DOWN, WIDE, &count) == OFP8_OK);
+        count *= BATCHES;
+        CHECK(ofp8_layout_size(&layout, &size, NULL) == OFP8_OK && size == count && size <= MOST);
+        CHECK(ofp8_convert_scales_u8(&compact, scales, sizeof scales, &layout, expected, size) == OFP8_OK);
+        for (int with_amax = 0; with_amax < 2; ++with_amax) {
+            memset(found, PATTERN, sizeof found);
+            CHECK(ofp8_quantize(&recipe, &shape, NULL, source, with_amax ? amax : NULL, same_codes, found, count, NULL,
+                                NULL) == OFP8_OK);
+            CHECK(memcmp(codes, same_codes, sizeof codes) == 0 && memcmp(expected, found, count) == 0);
+        }
+        CHECK(ofp8_dequantize(&recipe, &shape, codes, found, count, NULL, same_values) == OFP8_OK);
+        CHECK(memcmp(values, same_values, sizeof values) == 0);
+        memset(same_codes, 0, sizeof same_codes);
+        CHECK(ofp8_quantize_given(&recipe, &shape, NULL, source, OFP8_GIVEN_DEQUANTIZE_SCALE, found, count, NULL,
+                                  same_codes, NULL) == OFP8_OK);
+        CHECK(memcmp(codes, same_codes, sizeof codes) == 0);
+        CHECK(ofp8_quantize(&recipe, &shape, NULL, source, NULL, same_codes, found, count - 1, NULL, NULL) ==
+              OFP8_LENGTH);
+    }
+}
+
+/* Two copies from one read, the columnwise one either way: each with the scales of its own matrix in that order. */
+static void copies_in_order(void)
+{
+    enum { DOWN = 64, WIDE = 160, MOST = 512 * 4 };
+    static float source[DOWN * WIDE];
+    static uint8_t codes[2][DOWN * WIDE], scales[2][MOST], plain[2][MOST], expected[MOST];
+    for (int i = 0; i < DOWN * WIDE; ++i) {
+        source[i] = (float)(i % 1009 - 504) * (i / 32 % 3 == 0 ? 0.001f : 10.0f);
+    }
+    for (uint32_t order = 0; order <= OFP8_LAYOUT_GFX950; ++order) {
+        for (uint32_t is_transposed = 0; is_transposed < 2; ++is_transposed) {
+            ofp8_recipe recipe, column;
+            ofp8_shape shape;
+            ofp8_copy copy[2];
+            ofp8_layout from, to;
+            size_t size = 0;
+            memset(&recipe, 0, sizeof recipe);
+            recipe.struct_size = sizeof recipe;
+            recipe.element = OFP8_E4M3;
+            recipe.block_rows = 1;
+            recipe.block_cols = 32;
+            recipe.scaling = OFP8_SCALING_E8M0;
+            memset(&shape, 0, sizeof shape);
+            shape.struct_size = sizeof shape;
+            shape.rows = DOWN;
+            shape.cols = WIDE;
+            shape.wide_type = OFP8_F32;
+            memset(copy, 0, sizeof copy);
+            for (int i = 0; i < 2; ++i) {
+                copy[i].struct_size = sizeof copy[i];
+                copy[i].codes = codes[i];
+                copy[i].scales = plain[i];
+                copy[i].scale_count = DOWN * WIDE / 32;
+            }
+            copy[1].is_transposed = is_transposed;
+            CHECK(ofp8_quantize_copies(&recipe, &shape, source, &copy[0], &copy[1]) == OFP8_OK);
+            recipe.scale_order = order;
+            column = recipe;
+            column.block_rows = is_transposed ? 1 : 32;
+            column.block_cols = is_transposed ? 32 : 1;
+            for (int i = 0; i < 2; ++i) {
+                copy[i].scales = scales[i];
+            }
+            CHECK(ofp8_scale_count(&recipe, DOWN, WIDE, &copy[0].scale_count) == OFP8_OK);
+            CHECK(ofp8_scale_count(&column, is_transposed ? WIDE : DOWN, is_transposed ? DOWN : WIDE,
+                                   &copy[1].scale_count) == OFP8_OK);
+            CHECK(copy[0].scale_count <= MOST && copy[1].scale_count <= MOST);
+            memset(scales, PATTERN, sizeof scales);
+            CHECK(ofp8_quantize_copies(&recipe, &shape, source, &copy[0], &copy[1]) == OFP8_OK);
+            for (int i = 0; i < 2; ++i) {
+                const size_t rows = i == 0 ? DOWN : is_transposed ? WIDE : DOWN / 32;
+                const size_t cols = DOWN * WIDE / 32 / rows;
+                from = row_major(rows, cols);
+                to = ordered(order, rows, cols);
+                to.columnwise = i == 1 && !is_transposed && order != OFP8_LAYOUT_ROW_MAJOR ? 1 : 0;
+                CHECK(ofp8_layout_size(&to, &size, NULL) == OFP8_OK && size == copy[i].scale_count);
+                CHECK(ofp8_convert_scales_u8(&from, plain[i], rows * cols, &to, expected, size) == OFP8_OK);
+                CHECK(memcmp(expected, scales[i], size) == 0);
+            }
+        }
+    }
+}
+
 int main(void)
 {
     index_and_inverse();
     sizes();
     convert();
     packed_words();
+    quantized_in_order();
+    copies_in_order();
     reset();
     bad_layouts();
     bad_pointers();

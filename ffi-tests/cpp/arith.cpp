@@ -94,11 +94,11 @@ static_assert(static_cast<unsigned>(ofp8::ExponentRule::Nearest) == OFP8_EXPONEN
 static_assert(static_cast<unsigned>(ofp8::ExponentRule::LeastError) == OFP8_EXPONENT_LEAST_ERROR, "");
 static_assert(static_cast<unsigned>(ofp8::NonFinite::Clamp) == OFP8_NON_FINITE_CLAMP, "");
 static_assert(static_cast<unsigned>(ofp8::NonFinite::Poison) == OFP8_NON_FINITE_POISON, "");
-static_assert(static_cast<unsigned>(ofp8::Order::RowMajorPadded) == OFP8_LAYOUT_ROW_MAJOR_PADDED, "");
-static_assert(static_cast<unsigned>(ofp8::Order::MnMajorPadded) == OFP8_LAYOUT_MN_MAJOR_PADDED, "");
-static_assert(static_cast<unsigned>(ofp8::Order::Tile128x4) == OFP8_LAYOUT_TILE_128X4, "");
-static_assert(static_cast<unsigned>(ofp8::Order::PackedWords) == OFP8_LAYOUT_PACKED_WORDS, "");
-static_assert(static_cast<unsigned>(ofp8::Order::Gfx950) == OFP8_LAYOUT_GFX950, "");
+static_assert(static_cast<unsigned>(ofp8::ScaleOrder::RowMajorPadded) == OFP8_LAYOUT_ROW_MAJOR_PADDED, "");
+static_assert(static_cast<unsigned>(ofp8::ScaleOrder::MnMajorPadded) == OFP8_LAYOUT_MN_MAJOR_PADDED, "");
+static_assert(static_cast<unsigned>(ofp8::ScaleOrder::Tile128x4) == OFP8_LAYOUT_TILE_128X4, "");
+static_assert(static_cast<unsigned>(ofp8::ScaleOrder::PackedWords) == OFP8_LAYOUT_PACKED_WORDS, "");
+static_assert(static_cast<unsigned>(ofp8::ScaleOrder::Gfx950) == OFP8_LAYOUT_GFX950, "");
 static_assert(sizeof(ofp8::Stats) == sizeof(ofp8_stats) && sizeof(ofp8::Philox) == sizeof(ofp8_philox), "one layout");
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -607,7 +607,7 @@ void scales(bool full)
 // ---------------------------------------------------------------------------------------------------------------------
 
 // Every place has the library's offset, and comes back from it; the sizes are the same.
-template <class Layout> void check_layout(ofp8::Order order, std::uint64_t rows, std::uint64_t cols)
+template <class Layout> void check_layout(ofp8::ScaleOrder order, std::uint64_t rows, std::uint64_t cols)
 {
     const Layout layout = {rows, cols};
     ofp8_layout theirs{};
@@ -638,12 +638,12 @@ void layouts(bool full)
     for (std::uint64_t rows = 1; rows <= most; rows += full ? 3 : 7) {
         jobs.push_back([=] {
             for (std::uint64_t cols = 1; cols <= most; cols += 1 + cols / 4) {
-                check_layout<ofp8::Tile128x4>(ofp8::Order::Tile128x4, rows, cols);
-                check_layout<ofp8::RowMajor>(ofp8::Order::RowMajor, rows, cols);
-                check_layout<ofp8::RowMajorPadded>(ofp8::Order::RowMajorPadded, rows, cols);
-                check_layout<ofp8::MnMajorPadded>(ofp8::Order::MnMajorPadded, rows, cols);
-                check_layout<ofp8::PackedWords>(ofp8::Order::PackedWords, rows, cols);
-                check_layout<ofp8::Gfx950>(ofp8::Order::Gfx950, rows, cols);
+                check_layout<ofp8::Tile128x4>(ofp8::ScaleOrder::Tile128x4, rows, cols);
+                check_layout<ofp8::RowMajor>(ofp8::ScaleOrder::RowMajor, rows, cols);
+                check_layout<ofp8::RowMajorPadded>(ofp8::ScaleOrder::RowMajorPadded, rows, cols);
+                check_layout<ofp8::MnMajorPadded>(ofp8::ScaleOrder::MnMajorPadded, rows, cols);
+                check_layout<ofp8::PackedWords>(ofp8::ScaleOrder::PackedWords, rows, cols);
+                check_layout<ofp8::Gfx950>(ofp8::ScaleOrder::Gfx950, rows, cols);
             }
         });
     }

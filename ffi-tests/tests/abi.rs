@@ -92,7 +92,7 @@ fn structures() -> Vec<Structure> {
             block_scale,
             has_tensor_amax,
             tensor_amax,
-            reserved
+            scale_order
         }),
         structure!(ofp8_shape {
             struct_size,

@@ -65,7 +65,7 @@ pub struct Quantized<'a> {
     pub workspace: &'a mut [f32],
     /// Codes, M x N.
     pub codes: MatrixMut<'a, u8>,
-    /// One scale a block.
+    /// One scale a block, as [`Recipe::quantize`] writes them.
     pub scales: ScalesMut<'a>,
 }
 
@@ -93,7 +93,7 @@ pub fn gemm_quantized(
         return Err(Error::Shape);
     }
     order.check(&a, &b)?;
-    recipe.check_target(rows, cols, random, Some(&scales))?;
+    recipe.can_quantize(rows, cols, random, &scales)?;
     if rows == 0 || cols == 0 {
         return Ok(Stats::EMPTY);
     }
@@ -109,7 +109,6 @@ pub fn gemm_quantized(
     if band == 0 {
         return Err(Error::Length);
     }
-    let across = recipe.block().grid(rows, cols).1;
     let mut stats = Stats::EMPTY;
     for first in (0..rows).step_by(band) {
         let part = first..rows.min(first + band);
@@ -121,17 +120,11 @@ pub fn gemm_quantized(
             MatrixMut::new(workspace, height, cols)?,
         )?;
         let results = Matrix::new(workspace, height, cols)?;
-        let before = first / block_rows * across;
-        let blocks = before..before + height.div_ceil(block_rows) * across;
-        let (codes, scales) = (codes.part(part), scales.part(blocks));
-        let of_part = match random {
-            Some(philox) => {
-                let number = (first as u64).wrapping_mul(cols as u64);
-                let philox = philox.at(philox.first_index.wrapping_add(number));
-                recipe.quantize_stochastic(philox, results, codes, scales)?
-            }
-            None => recipe.quantize(results, codes, scales)?,
-        };
+        let number = (first as u64).wrapping_mul(cols as u64);
+        let random = random.map(|philox| philox.at(philox.first_index.wrapping_add(number)));
+        let band = (rows, first / block_rows);
+        let codes = codes.part(part);
+        let of_part = recipe.quantize_band(band, random, results, codes, &mut scales)?;
         stats = stats.merge(of_part);
     }
     Ok(stats)

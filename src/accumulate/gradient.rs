@@ -158,7 +158,7 @@ impl<'a> Gradient<'a> {
         if !sum.is_like(&codes) {
             return Err(Error::Shape);
         }
-        recipe.check_target(sum.rows(), sum.cols(), random, Some(&scales))?;
+        recipe.can_quantize(sum.rows(), sum.cols(), random, &scales)?;
         let average = self.average();
         match random {
             Some(random) => recipe.quantize_stochastic(random, average, codes, scales),

@@ -5,6 +5,7 @@ use core::ops::Range;
 
 use super::exact::power_of_two;
 use crate::error::Error;
+use crate::layout::Layout;
 use crate::matrix::Matrix;
 use crate::scale::{Recipe, Scales, Scaling};
 use crate::spec::Format;
@@ -23,7 +24,15 @@ pub struct Operand<'a> {
     /// Which of the vectors of `codes`: the first, and how many.
     first: usize,
     vectors: usize,
-    scales: Option<(Recipe, Scales<'a>)>,
+    scales: Option<Scaled<'a>>,
+}
+
+/// The scales of a factor, and where they lie.
+#[derive(Clone, Copy, Debug)]
+struct Scaled<'a> {
+    recipe: Recipe,
+    scales: Scales<'a>,
+    layout: Layout,
 }
 
 impl<'a> Operand<'a> {
@@ -56,9 +65,15 @@ impl<'a> Operand<'a> {
         codes: Matrix<'a, u8>,
         scales: Scales<'a>,
     ) -> Result<Operand<'a>, Error> {
-        recipe.check_stored(codes.rows(), codes.cols(), &scales)?;
+        let (rows, cols) = (codes.rows(), codes.cols());
+        recipe.check_stored(rows, cols, &scales)?;
+        let scaled = Scaled {
+            recipe: *recipe,
+            scales,
+            layout: recipe.scale_layout(rows, cols)?,
+        };
         Ok(Operand {
-            scales: Some((*recipe, scales)),
+            scales: Some(scaled),
             ..Operand::new(recipe.element(), codes)?
         })
     }
@@ -113,7 +128,7 @@ impl<'a> Operand<'a> {
 
     /// Codes that share a scale along K; 0 where all of a vector do.
     pub(crate) fn block_depth(&self) -> usize {
-        let Some((recipe, _)) = &self.scales else {
+        let Some(Scaled { recipe, .. }) = &self.scales else {
             return 0;
         };
         let extent = if self.transposed {
@@ -127,7 +142,7 @@ impl<'a> Operand<'a> {
     /// Whether all scales are E8M0, or there are none.
     pub(crate) fn has_e8m0_scales(&self) -> bool {
         match &self.scales {
-            Some((recipe, _)) => matches!(recipe.scaling(), Scaling::E8M0(_)),
+            Some(Scaled { recipe, .. }) => matches!(recipe.scaling(), Scaling::E8M0(_)),
             None => true,
         }
     }
@@ -140,7 +155,12 @@ impl<'a> Operand<'a> {
     /// The scale of element `k` of a vector.
     #[inline]
     pub(crate) fn scale(&self, vector: usize, k: usize) -> f32 {
-        let Some((recipe, scales)) = &self.scales else {
+        let Some(Scaled {
+            recipe,
+            scales,
+            layout,
+        }) = &self.scales
+        else {
             return 1.0;
         };
         let vector = self.first + vector;
@@ -150,9 +170,9 @@ impl<'a> Operand<'a> {
             (vector, k)
         };
         let block = recipe.block();
-        let (_, across) = block.grid(self.codes.rows(), self.codes.cols());
         let place = |at: usize, size: usize| at.checked_div(size).unwrap_or(0);
-        let index = place(row, block.rows) * across + place(col, block.cols);
+        let (i, j) = (place(row, block.rows), place(col, block.cols));
+        let index = layout.index(i, j).unwrap_or(usize::MAX);
         recipe.stored_scale(scales, index)
     }
 

@@ -28,7 +28,7 @@ pub struct ofp8_copy {
     pub codes: *mut u8,
     /// The scales of the blocks.
     pub scales: *mut c_void,
-    /// Their number.
+    /// Their number; see `ofp8_quantize_copies`.
     pub scale_count: usize,
     /// The scale of each tensor under two levels, else null.
     pub tensor_scale: *mut f32,
@@ -41,7 +41,7 @@ pub struct ofp8_copy {
     /// Bytes between the beginnings of two matrices of codes; 0 means no gaps.
     pub code_batch_stride: usize,
     /// 1 if codes and scales are those of the transposed matrix: a row of codes is a column of the
-    /// source, and scales lie row-major over the grid of the transposed matrix.
+    /// source, and scales lie as those of the transposed matrix.
     pub is_transposed: u32,
     /// Must be 0.
     pub reserved: u32,
@@ -89,6 +89,8 @@ struct Given {
     copy: ofp8_copy,
     recipe: Recipe,
     shape: Shape,
+    /// Scales that are stored for one matrix.
+    grid: usize,
     extents: [Extent; 4],
 }
 
@@ -132,7 +134,13 @@ impl Given {
             codes: Strides { row, batch },
             ..*source
         };
-        source.scales(&recipe, copy.scale_count)?;
+        // Of a transposed copy the blocks are those of its own matrix.
+        let own = if copy.is_transposed == 1 {
+            recipe.turned()
+        } else {
+            recipe
+        };
+        let grid = shape.scales(&own, copy.scale_count)?;
         let tensors = tensor_count(&recipe, source, copy.tensor_scale)?;
         let extents = [
             shape.code_extent(copy.codes)?,
@@ -144,6 +152,7 @@ impl Given {
             copy,
             recipe,
             shape,
+            grid,
             extents,
         }))
     }
@@ -152,11 +161,12 @@ impl Given {
     ///
     /// # Safety
     /// As [`ofp8_quantize_copies`]; what is written overlaps nothing.
-    unsafe fn output<'a>(&self, source: &Shape) -> Result<Output<'a>, ofp8_status> {
+    unsafe fn output<'a>(&self) -> Result<Output<'a>, ofp8_status> {
         let Given {
             copy,
             recipe,
             shape,
+            grid,
             ..
         } = self;
         // SAFETY: this function's contract.
@@ -172,7 +182,7 @@ impl Given {
                 random,
                 codes: slice_mut(copy.codes, shape.span(shape.codes)?)?,
                 scales: ScaleBufferMut::new(recipe, copy.scales, count, tensor, shape.batches)?,
-                grid: source.scales(recipe, count)?,
+                grid: *grid,
                 stats,
                 seen: Stats::EMPTY,
             })
@@ -219,8 +229,10 @@ impl WithSource for Copies<'_, '_> {
 /// transposed, or left out (null). For Blackwell: MX blocks of 1x32, both copies as they lie. For
 /// Hopper: blocks of 1x128, the columnwise copy transposed, so that both have 1x128 blocks along K.
 ///
-/// `scale_count` is the number of blocks of the copy (times the batch): of a columnwise copy,
-/// `ofp8_scale_grid` says it with `rows` and `cols` exchanged. The number of an element for `random`
+/// `scale_count` is what `ofp8_scale_count` says of the copy's own matrix and blocks (times the
+/// batch): for a columnwise copy that is transposed, exchange `rows` and `cols`; for one that is not,
+/// the recipe's `block_rows` and `block_cols`; for a rowwise copy that is transposed, both. The
+/// number of an element for `random`
 /// is `first_index + (batch * rows + row) * cols + col` by its place in the source, in both.
 /// `shape` says the type, the shape and the strides of the source; its `code_stride` and
 /// `code_batch_stride` must be 0. A copy of a shard cannot be transposed.
@@ -261,7 +273,7 @@ pub unsafe extern "C" fn ofp8_quantize_copies(
         disjoint(&[shape.wide_extent(source)?, a, b, c, d, e, f, g, h])?;
         // SAFETY: this function's contract; what is written overlaps nothing.
         let (mut row, mut column) = unsafe {
-            let output = |given: Option<Given>| given.map(|given| given.output(&shape)).transpose();
+            let output = |given: Option<Given>| given.map(|given| given.output()).transpose();
             (output(row)?, output(column)?)
         };
         let work = Copies {

@@ -4,11 +4,11 @@
 use super::argument::{self, Descriptor, Extent, disjoint, out, slice, slice_mut};
 use super::status::{ofp8_status, status};
 use crate::error::Error;
-use crate::layout::{Layout, Order};
+use crate::layout::{Layout, ScaleOrder};
 use crate::scalar;
 use crate::spec::Format;
 
-/// Row by row, without padding: what `ofp8_quantize` writes.
+/// Row by row, without padding.
 pub const OFP8_LAYOUT_ROW_MAJOR: u32 = 0;
 /// Row by row, each row padded to a multiple of 4 (cuBLASLt's `BLK128x128_32F`).
 pub const OFP8_LAYOUT_ROW_MAJOR_PADDED: u32 = 1;
@@ -53,6 +53,19 @@ pub struct ofp8_layout {
 // 32-bit targets.
 unsafe impl Descriptor for ofp8_layout {}
 
+/// The order with that number.
+pub(super) fn scale_order_of(number: u32) -> Result<ScaleOrder, ofp8_status> {
+    match number {
+        OFP8_LAYOUT_ROW_MAJOR => Ok(ScaleOrder::RowMajor),
+        OFP8_LAYOUT_ROW_MAJOR_PADDED => Ok(ScaleOrder::RowMajorPadded),
+        OFP8_LAYOUT_MN_MAJOR_PADDED => Ok(ScaleOrder::MnMajorPadded),
+        OFP8_LAYOUT_TILE_128X4 => Ok(ScaleOrder::Tile128x4),
+        OFP8_LAYOUT_PACKED_WORDS => Ok(ScaleOrder::PackedWords),
+        OFP8_LAYOUT_GFX950 => Ok(ScaleOrder::Gfx950),
+        _ => Err(ofp8_status::OFP8_UNKNOWN_POLICY),
+    }
+}
+
 /// The layout behind a pointer.
 ///
 /// # Safety
@@ -60,15 +73,7 @@ unsafe impl Descriptor for ofp8_layout {}
 unsafe fn layout_of(pointer: *const ofp8_layout) -> Result<Layout, ofp8_status> {
     // SAFETY: this function's contract.
     let given = unsafe { argument::sized(pointer)? };
-    let order = match given.order {
-        OFP8_LAYOUT_ROW_MAJOR => Order::RowMajor,
-        OFP8_LAYOUT_ROW_MAJOR_PADDED => Order::RowMajorPadded,
-        OFP8_LAYOUT_MN_MAJOR_PADDED => Order::MnMajorPadded,
-        OFP8_LAYOUT_TILE_128X4 => Order::Tile128x4,
-        OFP8_LAYOUT_PACKED_WORDS => Order::PackedWords,
-        OFP8_LAYOUT_GFX950 => Order::Gfx950,
-        _ => return Err(ofp8_status::OFP8_UNKNOWN_POLICY),
-    };
+    let order = scale_order_of(given.order)?;
     let layout = match given.columnwise {
         0 => Layout::new(order, given.rows, given.cols)?,
         1 => Layout::columnwise(order, given.rows, given.cols)?,

@@ -153,7 +153,10 @@ struct Quantize<'a> {
     random: Option<Philox>,
     plan: Plan<'a>,
     codes: &'a mut [u8],
+    /// Scales that are stored for one matrix.
     grid: usize,
+    /// Blocks of one matrix.
+    blocks: usize,
 }
 
 impl WithSource for Quantize<'_> {
@@ -191,7 +194,7 @@ impl Quantize<'_> {
                 recipe.quantize_stochastic(random, source, codes, scales)?
             }
             (Plan::Compute(amax, scales), random) => {
-                let amax = part_of(amax, batch, grid);
+                let amax = part_of(amax, batch, self.blocks);
                 let scales = scales.part(batch, grid)?;
                 recipe.quantize_from_amax(random, source, amax, codes, scales)?
             }
@@ -234,7 +237,7 @@ pub struct ofp8_quantize_call {
     pub codes: *mut u8,
     /// The scales of the blocks.
     pub scales: *mut c_void,
-    /// Their number.
+    /// Their number: `ofp8_scale_count`, times the batch.
     pub scale_count: usize,
     /// The scale of each tensor under two levels, else null.
     pub tensor_scale: *mut f32,
@@ -257,11 +260,8 @@ impl ofp8_quantize_call {
             )
         };
         let grid = shape.scales(&recipe, self.scale_count)?;
-        let amax_count = if self.amax.is_null() {
-            0
-        } else {
-            self.scale_count
-        };
+        let (blocks, all_blocks) = shape.blocks(&recipe)?;
+        let amax_count = if self.amax.is_null() { 0 } else { all_blocks };
         let tensors = tensor_count(&recipe, &shape, self.tensor_scale)?;
         let written = [
             shape.code_extent(self.codes)?,
@@ -295,6 +295,7 @@ impl ofp8_quantize_call {
                 plan: Plan::Compute(amax, scales),
                 codes: slice_mut(self.codes, shape.span(shape.codes)?)?,
                 grid,
+                blocks,
             };
             run(&shape, self.source, work, stats, only_checked)
         }
@@ -360,12 +361,13 @@ impl WithSource for Nothing {
 /// Quantizes a matrix: codes (one a byte), one scale a block, and what was seen.
 ///
 /// `scales` holds `scale_count` f32 or, for `OFP8_SCALING_E8M0` and `OFP8_SCALING_TWO_LEVEL`,
-/// bytes: exactly as many as `ofp8_scale_grid` says (times the batch), row-major. `tensor_scale`
-/// receives one f32 a matrix under two levels and must be null otherwise.
+/// bytes: exactly as many as `ofp8_scale_count` says (times the batch), in the recipe's
+/// `scale_order`. `tensor_scale` receives one f32 a matrix under two levels and must be null
+/// otherwise.
 ///
-/// `amax` is null, or holds the amax of each block computed before, perhaps over more data than
-/// this (other ranks', the rest of a matrix of which this is a shard); then the blocks are not
-/// searched. Of a shard every scale is written too: without merged amaxes, from the elements that
+/// `amax` is null, or holds the amax of each block (row-major) computed before, perhaps over more
+/// data than this (other ranks', the rest of a matrix of which this is a shard); then the blocks are
+/// not searched. Of a shard every scale is written too: without merged amaxes, from the elements that
 /// are there. `random` is read for a stochastic rounding only and may be null otherwise: the
 /// number of an element is `first_index + (batch * rows + row) * cols + col`. `stats` may be
 /// null.
@@ -377,7 +379,7 @@ impl WithSource for Nothing {
 ///
 /// # Safety
 /// Structures are null or as large as their `struct_size`; `source`, `codes` and `scales` point
-/// to as many elements as the shape and the counts say, `amax` to `scale_count` integers.
+/// to as many elements as the shape and the counts say, `amax` to one integer a block.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ofp8_quantize(
     recipe: *const ofp8_recipe,
@@ -505,7 +507,8 @@ pub unsafe extern "C" fn ofp8_quantize_given(
             let (count, batches) = (scale_count, shape.batches);
             let scales = ScaleBuffer::new(&recipe, scales, count, tensor_scale, batches)?;
             for batch in 0..shape.occupied(tensors) {
-                recipe.check_given(&given_part(&scales, is_quantize, batch, grid))?;
+                let given = given_part(&scales, is_quantize, batch, grid);
+                recipe.check_given(shape.rows, shape.cols, &given)?;
             }
             let work = Quantize {
                 recipe,
@@ -514,6 +517,7 @@ pub unsafe extern "C" fn ofp8_quantize_given(
                 plan: Plan::Given(scales, is_quantize),
                 codes: slice_mut(codes, shape.span(shape.codes)?)?,
                 grid,
+                blocks: 0,
             };
             run(&shape, source, work, stats, false)
         }
@@ -525,7 +529,7 @@ pub unsafe extern "C" fn ofp8_quantize_given(
 struct BlockAmax<'a> {
     recipe: Recipe,
     shape: Shape,
-    grid: usize,
+    blocks: usize,
     amax: &'a mut [Amax],
 }
 
@@ -535,14 +539,15 @@ impl WithSource for BlockAmax<'_> {
     fn run<S: FitsF32>(self, source: &[S]) -> Result<(), ofp8_status> {
         for batch in 0..self.shape.occupied(0) {
             let source = self.shape.matrix(source, self.shape.wide, batch)?;
-            let amax = part_of_mut(self.amax, batch, self.grid);
+            let amax = part_of_mut(self.amax, batch, self.blocks);
             self.recipe.amax(source, amax)?;
         }
         Ok(())
     }
 }
 
-/// Writes the amax of each block (as `ofp8_amax` writes it), row-major over the grid: what ranks
+/// Writes the amax of each block (as `ofp8_amax` writes it), row-major over the grid, whatever the
+/// order of the scales: what ranks
 /// merge (`ofp8_merge_amax`, or `MPI_MAX` on `MPI_UINT32_T`) before they pass it to
 /// `ofp8_quantize`. Under `OFP8_SPECIAL_IGNORE`, of the finite elements; of a shard, of the
 /// elements that are there.
@@ -563,7 +568,10 @@ pub unsafe extern "C" fn ofp8_amax_blocks(
     let result = || {
         // SAFETY: this function's contract.
         let (recipe, shape) = unsafe { (recipe_of(recipe)?, shape_of(shape)?) };
-        let grid = shape.scales(&recipe, amax_count)?;
+        let (blocks, all_blocks) = shape.blocks(&recipe)?;
+        if amax_count != all_blocks {
+            return Err(ofp8_status::OFP8_LENGTH);
+        }
         disjoint(&[
             shape.wide_extent(source)?,
             Extent::new(amax, amax_count, size_of::<u32>())?,
@@ -575,7 +583,7 @@ pub unsafe extern "C" fn ofp8_amax_blocks(
             let work = BlockAmax {
                 recipe,
                 shape,
-                grid,
+                blocks,
                 amax,
             };
             with_source(&shape, source, work)

@@ -2,6 +2,7 @@
 //! The recipe as a C structure.
 
 use super::argument::{self, Descriptor, Extent, disjoint, format_of, out};
+use super::layout::scale_order_of;
 use super::scalar::{cast_of, ofp8_cast};
 use super::status::{ofp8_status, status};
 use crate::scale::{Block, Convention, ExponentRule, Recipe, Scaling, Special};
@@ -95,8 +96,11 @@ pub struct ofp8_recipe {
     pub has_tensor_amax: u32,
     /// The amax of the tensor, as `ofp8_amax` writes it.
     pub tensor_amax: u32,
-    /// Must be 0.
-    pub reserved: u32,
+    /// The order of the scales in memory, wherever they are written or read by this recipe:
+    /// `OFP8_LAYOUT_ROW_MAJOR` (0) and the others. `ofp8_scale_count` says how many there are then;
+    /// padding is written zero. Blocks of several rows and one column (32 x 1, 128 x 1) have
+    /// column-wise scales (see `ofp8_layout`), but in row-major order.
+    pub scale_order: u32,
 }
 
 // SAFETY: repr(C), begins with its size as usize, integers and floats only; without padding on
@@ -161,14 +165,12 @@ pub(super) unsafe fn recipe_of(pointer: *const ofp8_recipe) -> Result<Recipe, of
     let mut recipe = Recipe::new(format_of(given.element)?, block, scaling)?
         .with_cast(cast_of(&given.cast)?)
         .with_special(special)
+        .with_scale_order(scale_order_of(given.scale_order)?)
         .with_margin(given.margin)?
         .with_epsilon(given.epsilon)?;
     // By its bits: the caller may have subnormals taken as zero.
     if given.amax_bound.abs().to_bits() != 0 {
         recipe = recipe.with_amax_bound(given.amax_bound)?;
-    }
-    if given.reserved != 0 {
-        return Err(ofp8_status::OFP8_UNKNOWN_POLICY);
     }
     match given.has_tensor_amax {
         0 => {}
@@ -178,8 +180,8 @@ pub(super) unsafe fn recipe_of(pointer: *const ofp8_recipe) -> Result<Recipe, of
     Ok(recipe)
 }
 
-/// Writes the number of scales (blocks) of a matrix of `rows` x `cols`: down, across. They are
-/// stored row-major, without gaps.
+/// Writes the number of blocks of a matrix of `rows` x `cols`: down, across. Each has a scale; they
+/// are stored row-major, without gaps, unless the recipe has another `scale_order`.
 ///
 /// Statuses: those of a recipe (`OFP8_STRUCT_SIZE`, `OFP8_UNKNOWN_FORMAT`,
 /// `OFP8_UNKNOWN_POLICY`, `OFP8_RECIPE`), `OFP8_NULL_POINTER`, `OFP8_MISALIGNED`.
@@ -206,6 +208,30 @@ pub unsafe extern "C" fn ofp8_scale_grid(
         let grid = recipe.block().grid(rows, cols);
         down.write(grid.0);
         across.write(grid.1);
+        Ok(())
+    };
+    status(result())
+}
+
+/// Writes the number of scales that are stored for a matrix of `rows` x `cols`, padding included:
+/// one a block in row-major order, more in the others.
+///
+/// Statuses: those of a recipe; `OFP8_SHAPE` where the number overflows; `OFP8_NULL_POINTER`,
+/// `OFP8_MISALIGNED`.
+///
+/// # Safety
+/// `recipe` as in `ofp8_scale_grid`; `count` is null or points to memory for the result.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ofp8_scale_count(
+    recipe: *const ofp8_recipe,
+    rows: usize,
+    cols: usize,
+    count: *mut usize,
+) -> ofp8_status {
+    let result = || {
+        // SAFETY: this function's contract.
+        let (recipe, count) = unsafe { (recipe_of(recipe)?, out(count)?) };
+        count.write(recipe.scale_layout(rows, cols)?.size());
         Ok(())
     };
     status(result())

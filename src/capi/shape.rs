@@ -146,15 +146,22 @@ impl Shape {
         (self.rows as u64).wrapping_mul(self.cols as u64)
     }
 
-    /// Scales of one matrix and of all, of which there must be `count`.
+    /// Scales that are stored for one matrix; for all there must be `count`.
     pub(super) fn scales(&self, recipe: &Recipe, count: usize) -> Result<usize, ofp8_status> {
-        let (down, across) = recipe.block().grid(self.rows, self.cols);
-        let grid = down.checked_mul(across).ok_or(ofp8_status::OFP8_SHAPE)?;
-        match grid.checked_mul(self.batches) {
-            Some(all) if all == count => Ok(grid),
+        let of_one = recipe.scale_layout(self.rows, self.cols)?.size();
+        match of_one.checked_mul(self.batches) {
+            Some(all) if all == count => Ok(of_one),
             Some(_) => Err(ofp8_status::OFP8_LENGTH),
             None => Err(ofp8_status::OFP8_SHAPE),
         }
+    }
+
+    /// Blocks of one matrix and of all.
+    pub(super) fn blocks(&self, recipe: &Recipe) -> Result<(usize, usize), ofp8_status> {
+        let (down, across) = recipe.block().grid(self.rows, self.cols);
+        let of_one = down.checked_mul(across);
+        let of_all = of_one.and_then(|blocks| blocks.checked_mul(self.batches));
+        of_one.zip(of_all).ok_or(ofp8_status::OFP8_SHAPE)
     }
 }
 

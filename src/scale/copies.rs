@@ -36,7 +36,7 @@ impl<'a> CopyMut<'a> {
     }
 
     /// A transposed copy: `codes` has as many rows as the source has columns; the scales are those
-    /// of its own blocks.
+    /// of its own blocks, and lie as those of a matrix of its shape.
     pub const fn transposed(codes: MatrixMut<'a, u8>, scales: ScalesMut<'a>) -> CopyMut<'a> {
         CopyMut {
             transposed: true,
@@ -71,12 +71,17 @@ impl<'a> CopyMut<'a> {
         if !is_like {
             return Err(Error::Shape);
         }
-        recipe.check_target(rows, cols, self.random, Some(&self.scales))?;
+        let grid = if self.transposed {
+            Grid::transposed(recipe, rows, cols)?
+        } else {
+            Grid::new(recipe, rows, cols)?
+        };
+        recipe.check_target(&grid, self.random, Some(&self.scales))?;
         let output = Output {
             codes: self.codes,
             scales: Some(self.scales),
         };
-        Ok((Grid::new(rows, cols, recipe.block, self.transposed), output))
+        Ok((grid, output))
     }
 }
 
@@ -118,13 +123,8 @@ impl Recipe {
         copy: CopyMut<'_>,
     ) -> Result<Stats, Error> {
         let random = copy.random;
-        let (grid, mut output) = copy.prepare(self, source)?;
-        Ok(kernel::with_default_environment(|| {
-            let pass = Pass::begin(self, grid, Origin::Search, random, source, &mut output);
-            let stats = pass.quantize(source, &mut output, &grid.all());
-            pass.settle();
-            stats
-        }))
+        let (grid, output) = copy.prepare(self, source)?;
+        Ok(self.quantize_grid(grid, Origin::Search, random, source, output))
     }
 
     /// Two copies from one read of the source: the rowwise one by this recipe, the columnwise one

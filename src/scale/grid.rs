@@ -3,8 +3,10 @@
 
 use core::ops::Range;
 
-use super::Block;
+use super::{Block, Recipe};
+use crate::error::Error;
 use crate::kernel::{COLUMNS, Tile};
+use crate::layout::{Layout, Steps};
 use crate::machine::IS_SMALL;
 use crate::stats::Extremes;
 
@@ -21,11 +23,17 @@ pub(super) struct Grid {
     /// Blocks down and across.
     down: usize,
     across: usize,
+    /// Where the scales lie, and what a block down and one across add to that.
+    layout: Layout,
+    steps: (Steps, Steps),
+    /// Blocks before these, where this is a band of the matrix whose scales they are.
+    first: usize,
 }
 
-/// One block: the place of its scale, and its elements.
+/// One block: the place of its scale, its number in row-major order, and its elements.
 pub(super) struct Cell {
     pub index: usize,
+    pub number: usize,
     pub rows: Range<usize>,
     pub cols: Range<usize>,
     /// What was seen of them, if they were looked at.
@@ -40,16 +48,52 @@ pub(super) struct Region {
 }
 
 impl Grid {
-    /// Of a matrix of that shape.
-    pub fn new(rows: usize, cols: usize, block: Block, transposed: bool) -> Grid {
+    /// Of a matrix of that shape. [`Error::Shape`] where the number of scales overflows.
+    pub fn new(recipe: &Recipe, rows: usize, cols: usize) -> Result<Grid, Error> {
+        let layout = recipe.scale_layout(rows, cols)?;
+        Ok(Grid::of(recipe, rows, cols, layout))
+    }
+
+    /// Of a matrix of which a transposed copy is made; errors as [`Grid::new`].
+    pub fn transposed(recipe: &Recipe, rows: usize, cols: usize) -> Result<Grid, Error> {
+        let layout = recipe.turned().scale_layout(cols, rows)?;
+        let (down, across) = layout.steps();
+        Ok(Grid {
+            transposed: true,
+            steps: (across, down),
+            ..Grid::of(recipe, rows, cols, layout)
+        })
+    }
+
+    /// Of the rows of a larger matrix of `all` rows that begin `first` blocks down; errors as
+    /// [`Grid::new`].
+    pub fn band(
+        recipe: &Recipe,
+        rows: usize,
+        cols: usize,
+        all: usize,
+        first: usize,
+    ) -> Result<Grid, Error> {
+        let layout = recipe.scale_layout(all, cols)?;
+        Ok(Grid {
+            first,
+            ..Grid::of(recipe, rows, cols, layout)
+        })
+    }
+
+    fn of(recipe: &Recipe, rows: usize, cols: usize, layout: Layout) -> Grid {
+        let block = recipe.block();
         let (down, across) = block.grid(rows, cols);
         Grid {
             rows,
             cols,
             block,
-            transposed,
+            transposed: false,
             down,
             across,
+            layout,
+            steps: layout.steps(),
+            first: 0,
         }
     }
 
@@ -73,6 +117,7 @@ impl Grid {
     pub fn cell(&self, i: usize, j: usize) -> Cell {
         Cell {
             index: self.index(i, j),
+            number: i * self.across + j,
             rows: part(i, self.block.rows, self.rows),
             cols: part(j, self.block.cols, self.cols),
             seen: None,
@@ -81,16 +126,25 @@ impl Grid {
 
     /// Where its scale lies.
     pub fn index(&self, i: usize, j: usize) -> usize {
-        if self.transposed {
-            j * self.down + i
-        } else {
-            i * self.across + j
-        }
+        let (down, across) = &self.steps;
+        down.offset(self.first + i) + across.offset(j)
     }
 
-    /// The distance between the scales of blocks side by side.
-    pub fn step(&self) -> usize {
-        if self.transposed { self.down } else { 1 }
+    /// The distance between the scales of blocks side by side, where it is the same for all.
+    pub fn step(&self) -> Option<usize> {
+        let step = if self.transposed { self.down } else { 1 };
+        self.layout.order().is_row_major().then_some(step)
+    }
+
+    /// Whether this is where the scales of the matrix begin, and there are places among them for
+    /// none.
+    pub fn begins_with_padding(&self) -> bool {
+        self.first == 0 && self.layout.grid_size() != self.layout.rows() * self.layout.cols()
+    }
+
+    /// The number of places for scales.
+    pub fn places(&self) -> usize {
+        self.layout.grid_size()
     }
 
     /// Columns of a block.

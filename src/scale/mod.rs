@@ -41,6 +41,7 @@ pub use quantize::{GivenScales, NotFinite, Scales, ScalesMut, validate};
 pub use rule::BlockScale;
 
 use crate::error::Error;
+use crate::layout::{Layout, ScaleOrder};
 use crate::policy::Cast;
 use crate::spec::Format;
 use crate::stats::Amax;
@@ -195,6 +196,7 @@ pub struct Recipe {
     pub(crate) amax_bound: f32,
     pub(crate) margin: i32,
     pub(crate) tensor_amax: Option<Amax>,
+    pub(crate) scale_order: ScaleOrder,
 }
 
 /// The largest margin, in either direction.
@@ -225,6 +227,7 @@ impl Recipe {
             amax_bound: f32::INFINITY,
             margin: 0,
             tensor_amax: None,
+            scale_order: ScaleOrder::RowMajor,
         })
     }
 
@@ -302,6 +305,49 @@ impl Recipe {
         }
     }
 
+    /// The same recipe with another order of the scales in memory, as tensor cores read them:
+    /// wherever scales are written or read by it, they lie as [`Recipe::scale_layout`] says, and
+    /// padding is written zero.
+    ///
+    /// ```
+    /// use ofp8::{Matrix, MatrixMut, Recipe, ScaleOrder, ScalesMut};
+    ///
+    /// let recipe = Recipe::MXFP8.with_scale_order(ScaleOrder::Tile128x4);
+    /// let mut codes = [0; 3 * 64];
+    /// let mut scales = vec![0; recipe.scale_layout(3, 64)?.size()];
+    /// recipe.quantize(
+    ///     Matrix::new(&[1f32; 3 * 64], 3, 64)?,
+    ///     MatrixMut::new(&mut codes, 3, 64)?,
+    ///     ScalesMut::E8M0(&mut scales),
+    /// )?;
+    /// // A tile has 128 x 4 scales; each row's four lie 16 apart.
+    /// assert_eq!(scales.len(), 512);
+    /// assert_eq!(scales[..20], [119, 119, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 119, 119, 0, 0]);
+    /// # Ok::<(), ofp8::Error>(())
+    /// ```
+    pub const fn with_scale_order(self, scale_order: ScaleOrder) -> Recipe {
+        Recipe {
+            scale_order,
+            ..self
+        }
+    }
+
+    /// Where the scales of a matrix of `rows` x `cols` lie: their number is its
+    /// [`size`](Layout::size), padding included, and [`index`](Layout::index) the place of a block.
+    /// Blocks of several rows and one column (32x1, 128x1) have column-wise scales
+    /// ([`Layout::columnwise`]), but for [`ScaleOrder::RowMajor`], which is that of the grid.
+    ///
+    /// [`Error::Shape`] where their number overflows.
+    pub const fn scale_layout(&self, rows: usize, cols: usize) -> Result<Layout, Error> {
+        let (down, across) = self.block.grid(rows, cols);
+        let is_columnwise = self.block.rows > 1 && self.block.cols == 1;
+        if is_columnwise && !self.scale_order.is_row_major() {
+            Layout::columnwise(self.scale_order, down, across)
+        } else {
+            Layout::new(self.scale_order, down, across)
+        }
+    }
+
     /// The element format.
     pub const fn element(&self) -> Format {
         self.element
@@ -325,6 +371,11 @@ impl Recipe {
     /// The cast of the elements.
     pub const fn cast(&self) -> Cast {
         self.cast
+    }
+
+    /// The order of the scales in memory.
+    pub const fn scale_order(&self) -> ScaleOrder {
+        self.scale_order
     }
 
     /// The policy for blocks with infinities or NaN.

@@ -58,17 +58,31 @@ impl Output<'_> {
         }
     }
 
-    /// Stores the scales of blocks side by side, from one place on, `step` places apart.
-    fn store_f32(&mut self, index: usize, step: usize, scales: &[f32]) {
+    /// Stores the scales of blocks side by side.
+    fn store_f32(&mut self, grid: &Grid, i: usize, run: Range<usize>, scales: &[f32]) {
         if let Some(ScalesMut::F32(places)) = &mut self.scales {
-            store_apart(places.get_mut(index..), step, scales);
+            store_run(places, grid, i, run, scales);
         }
     }
 
     /// The same for bytes.
-    fn store_codes(&mut self, index: usize, step: usize, codes: &[u8]) {
+    fn store_codes(&mut self, grid: &Grid, i: usize, run: Range<usize>, codes: &[u8]) {
         if let Some(ScalesMut::E8M0(places)) = &mut self.scales {
-            store_apart(places.get_mut(index..), step, codes);
+            store_run(places, grid, i, run, codes);
+        }
+    }
+}
+
+/// Stores values of blocks side by side.
+fn store_run<T: Copy>(places: &mut [T], grid: &Grid, i: usize, run: Range<usize>, values: &[T]) {
+    match grid.step() {
+        Some(step) => store_apart(places.get_mut(grid.index(i, run.start)..), step, values),
+        None => {
+            for (j, &value) in run.zip(values) {
+                if let Some(place) = places.get_mut(grid.index(i, j)) {
+                    *place = value;
+                }
+            }
         }
     }
 }
@@ -102,7 +116,7 @@ pub(super) struct Pass<'a> {
 
 impl<'a> Pass<'a> {
     /// A pass over `source`, for callers that have set the floating-point environment. Where there
-    /// is a scale of the tensor, it is computed and stored.
+    /// is a scale of the tensor, it is computed and stored; where there is padding, it is written.
     pub fn begin<S: FitsF32>(
         recipe: &'a Recipe,
         grid: Grid,
@@ -114,6 +128,9 @@ impl<'a> Pass<'a> {
         let tensor = recipe.tensor_scale(recipe.whole_amax(grid, origin, source));
         if let Some(scales) = &mut output.scales {
             scales.store_tensor(&tensor);
+            if grid.begins_with_padding() {
+                scales.clear();
+            }
         }
         // A transposed copy is written from elsewhere.
         let codes = match grid.transposed {
@@ -233,17 +250,16 @@ impl<'a> Pass<'a> {
         let amaxes = buffers.amaxes.get(..run.len()).unwrap_or_default();
         let factors = buffers.factors.get_mut(..run.len()).unwrap_or_default();
         let codes = buffers.codes.get_mut(..run.len()).unwrap_or_default();
-        let (index, step) = (self.grid.index(i, run.start), self.grid.step());
         let all_finite = match self.rule {
             Some(BatchRule::E8M0(rule)) => {
                 let all_finite = rule.scales(amaxes, codes, factors);
-                output.store_codes(index, step, codes);
+                output.store_codes(&self.grid, i, run.clone(), codes);
                 all_finite
             }
             Some(BatchRule::F32(rule)) => {
                 let scales = buffers.scratch.get_mut(..run.len()).unwrap_or_default();
                 let all_finite = rule.scales(amaxes, scales, factors);
-                output.store_f32(index, step, scales);
+                output.store_f32(&self.grid, i, run.clone(), scales);
                 all_finite
             }
             None => {
@@ -324,7 +340,7 @@ impl<'a> Pass<'a> {
     ) -> BlockScale {
         let amax = match self.origin {
             Origin::Search => self.recipe.cell_amax(source, cell, amax),
-            Origin::Amax(amax) => amax.get(cell.index).copied().unwrap_or(Amax::NAN),
+            Origin::Amax(amax) => amax.get(cell.number).copied().unwrap_or(Amax::NAN),
             Origin::Given(given) => {
                 let given = self.recipe.given_scale(&given, cell.index);
                 return given.unwrap_or(BlockScale::ONE);
@@ -499,7 +515,7 @@ impl<'a> Pass<'a> {
 }
 
 impl Recipe {
-    /// Shows the amax of each block.
+    /// Shows the amax of each block, and its number.
     pub(super) fn each_amax<S: FitsF32>(
         &self,
         grid: Grid,
@@ -514,7 +530,7 @@ impl Recipe {
             for (j, &amax) in run.zip(&amaxes) {
                 let mut cell = grid.cell(i, j);
                 let known = grid.is_narrow().then_some(Amax::from_bits(amax));
-                visit(cell.index, self.cell_amax(source, &mut cell, known));
+                visit(cell.number, self.cell_amax(source, &mut cell, known));
             }
         });
     }

@@ -4,9 +4,6 @@
 //! A block is visited row by row, in the order of its elements in memory: once for its amax, once
 //! for its codes. All arguments are checked before the first byte is written.
 
-use core::fmt;
-use core::ops::Range;
-
 use super::grid::Grid;
 use super::pass::{Origin, Output, Pass};
 use super::rule::{self, TensorScale};
@@ -21,8 +18,10 @@ use crate::scalar;
 use crate::slice;
 use crate::spec::Format;
 use crate::stats::{Amax, Stats};
+use core::fmt;
 
-/// Scales to read: one a block, row-major over the grid of blocks ([`super::Block::grid`]).
+/// Scales to read: one a block, row-major over the grid of blocks ([`super::Block::grid`]), or as
+/// [`Recipe::scale_layout`] says.
 #[derive(Clone, Copy, Debug)]
 pub enum Scales<'a> {
     /// f32 multipliers.
@@ -109,15 +108,20 @@ impl ScalesMut<'_> {
         }
     }
 
-    /// The entries in a range; none where there is no such range.
-    pub(crate) fn part(&mut self, range: Range<usize>) -> ScalesMut<'_> {
+    /// The same place, once more.
+    fn again(&mut self) -> ScalesMut<'_> {
         match self {
-            ScalesMut::F32(scales) => ScalesMut::F32(scales.get_mut(range).unwrap_or_default()),
-            ScalesMut::E8M0(scales) => ScalesMut::E8M0(scales.get_mut(range).unwrap_or_default()),
-            ScalesMut::TwoLevel { tensor, blocks } => ScalesMut::TwoLevel {
-                tensor,
-                blocks: blocks.get_mut(range).unwrap_or_default(),
-            },
+            ScalesMut::F32(scales) => ScalesMut::F32(scales),
+            ScalesMut::E8M0(scales) => ScalesMut::E8M0(scales),
+            ScalesMut::TwoLevel { tensor, blocks } => ScalesMut::TwoLevel { tensor, blocks },
+        }
+    }
+
+    /// Writes zero everywhere.
+    pub(super) fn clear(&mut self) {
+        match self {
+            ScalesMut::F32(scales) => scales.fill(0.0),
+            ScalesMut::E8M0(scales) | ScalesMut::TwoLevel { blocks: scales, .. } => scales.fill(0),
         }
     }
 
@@ -188,7 +192,7 @@ impl Recipe {
     /// where blocks are cut, merge amaxes first ([`Recipe::quantize_from_amax`]).
     ///
     /// `codes` has the shape of `source`; `scales` has one entry a block and the kind of the
-    /// recipe's scaling.
+    /// recipe's scaling, or as many as [`Recipe::scale_layout`] says.
     ///
     /// # Errors
     /// [`Error::Shape`], [`Error::Length`] or [`Error::Recipe`] (the kind of the scales) where
@@ -215,17 +219,17 @@ impl Recipe {
         self.quantize_by(Origin::Search, Some(random), source, codes, Some(scales))
     }
 
-    /// The amax of each block: what ranks or threads merge ([`Amax::merge`]) before
+    /// The amax of each block, row-major: what ranks or threads merge ([`Amax::merge`]) before
     /// [`Recipe::quantize_from_amax`]. Under [`Special::Ignore`], of the finite elements. Of a
     /// shard ([`Matrix::shard`]), of the elements that are there.
     ///
     /// # Errors
     /// [`Error::Length`] where there is not one amax a block.
     pub fn amax<S: FitsF32>(&self, source: Matrix<'_, S>, amax: &mut [Amax]) -> Result<(), Error> {
-        self.check_grid(source.rows(), source.cols(), amax.len())?;
-        let grid = Grid::new(source.rows(), source.cols(), self.block, false);
-        self.each_amax(grid, source, |index, of_block| {
-            if let Some(place) = amax.get_mut(index) {
+        self.check_blocks(source.rows(), source.cols(), amax.len())?;
+        let grid = Grid::new(self, source.rows(), source.cols())?;
+        self.each_amax(grid, source, |number, of_block| {
+            if let Some(place) = amax.get_mut(number) {
                 *place = of_block;
             }
         });
@@ -249,7 +253,7 @@ impl Recipe {
         codes: MatrixMut<'_, u8>,
         scales: ScalesMut<'_>,
     ) -> Result<Stats, Error> {
-        self.check_grid(source.rows(), source.cols(), amax.len())?;
+        self.check_blocks(source.rows(), source.cols(), amax.len())?;
         if self.special == Special::Ignore && !amax.iter().all(|amax| amax.is_finite()) {
             return Err(Error::NotFinite);
         }
@@ -269,8 +273,7 @@ impl Recipe {
         scales: GivenScales<'_>,
         codes: MatrixMut<'_, u8>,
     ) -> Result<Stats, Error> {
-        self.check_grid(source.rows(), source.cols(), scales.len())?;
-        self.check_given(&scales)?;
+        self.check_given(source.rows(), source.cols(), &scales)?;
         self.quantize_by(Origin::Given(scales), random, source, codes, None)
     }
 
@@ -293,9 +296,11 @@ impl Recipe {
         self.check_stored(rows, cols, &scales)?;
         let (codes, mut target) = self.joined(codes, target);
         let (rows, cols) = (codes.rows(), codes.cols());
+        let grid = Grid::new(self, rows, cols)?;
         kernel::with_default_environment(|| {
             if let Scales::E8M0(scales) = scales
                 && self.block == Block::new(1, kernel::GROUP)
+                && grid.step() == Some(1)
                 && codes.is_whole()
             {
                 let (down, across) = self.block.grid(rows, cols);
@@ -308,7 +313,7 @@ impl Recipe {
                 }
                 return;
             }
-            Grid::new(rows, cols, self.block, false).each_cell(|cell| {
+            grid.each_cell(|cell| {
                 let scale = self.stored_scale(&scales, cell.index);
                 for row in cell.rows.clone() {
                     let from = codes.segment(row, cell.cols.start, cell.cols.end);
@@ -330,9 +335,10 @@ impl Recipe {
     ) -> Result<(), Error> {
         let (rows, cols) = (codes.rows(), codes.cols());
         self.check_stored(rows, cols, &scales)?;
+        let grid = Grid::new(self, rows, cols)?;
         let mut values = [0.0; CHUNK];
         kernel::with_default_environment(|| {
-            Grid::new(rows, cols, self.block, false).each_cell(|cell| {
+            grid.each_cell(|cell| {
                 let scale = self.stored_scale(&scales, cell.index);
                 for row in cell.rows.clone() {
                     for start in cell.cols.clone().step_by(CHUNK) {
@@ -357,20 +363,50 @@ impl Recipe {
         codes: MatrixMut<'_, u8>,
         scales: Option<ScalesMut<'_>>,
     ) -> Result<Stats, Error> {
-        let (rows, cols) = (source.rows(), source.cols());
         if !source.is_like(&codes) {
             return Err(Error::Shape);
         }
-        self.check_target(rows, cols, random, scales.as_ref())?;
+        let grid = Grid::new(self, source.rows(), source.cols())?;
+        self.check_target(&grid, random, scales.as_ref())?;
         let (source, codes) = self.joined(source, codes);
-        let grid = Grid::new(source.rows(), source.cols(), self.block, false);
-        let mut output = Output { codes, scales };
-        Ok(kernel::with_default_environment(|| {
+        let grid = Grid::new(self, source.rows(), source.cols())?;
+        Ok(self.quantize_grid(grid, origin, random, source, Output { codes, scales }))
+    }
+
+    /// Quantizes some of the rows of a matrix of `all` rows, which begin `first` blocks down.
+    /// `codes` is for those rows, `scales` for the whole matrix.
+    pub(crate) fn quantize_band(
+        &self,
+        (all, first): (usize, usize),
+        random: Option<Philox>,
+        source: Matrix<'_, f32>,
+        codes: MatrixMut<'_, u8>,
+        scales: &mut ScalesMut<'_>,
+    ) -> Result<Stats, Error> {
+        let grid = Grid::band(self, source.rows(), source.cols(), all, first)?;
+        self.check_target(&grid, random, Some(scales))?;
+        let output = Output {
+            codes,
+            scales: Some(scales.again()),
+        };
+        Ok(self.quantize_grid(grid, Origin::Search, random, source, output))
+    }
+
+    /// One pass over all blocks of a grid; everything has been checked.
+    pub(super) fn quantize_grid<S: FitsF32>(
+        &self,
+        grid: Grid,
+        origin: Origin<'_>,
+        random: Option<Philox>,
+        source: Matrix<'_, S>,
+        mut output: Output<'_>,
+    ) -> Stats {
+        kernel::with_default_environment(|| {
             let pass = Pass::begin(self, grid, origin, random, source, &mut output);
             let stats = pass.quantize(source, &mut output, &grid.all());
             pass.settle();
             stats
-        }))
+        })
     }
 
     /// Rows without gaps between them as one, where blocks are the same elements then: longer runs
@@ -382,7 +418,9 @@ impl Recipe {
     ) -> (Matrix<'a, A>, MatrixMut<'b, B>) {
         let Block { rows, cols } = self.block;
         let are_parts_of_rows = rows == 1 && cols > 0 && a.cols().is_multiple_of(cols);
-        if (self.block == Block::TENSOR || are_parts_of_rows) && a.is_dense() && b.is_dense() {
+        let are_the_same =
+            self.block == Block::TENSOR || are_parts_of_rows && self.scale_order.is_row_major();
+        if are_the_same && a.is_dense() && b.is_dense() {
             (a.joined(), b.joined())
         } else {
             (a, b)
@@ -448,13 +486,24 @@ impl Recipe {
         }
     }
 
-    /// Whether all given scales are of the recipe's kind and can be used.
-    pub(crate) fn check_given(&self, scales: &GivenScales<'_>) -> Result<(), Error> {
+    /// Whether all given scales of a matrix of that shape are of the recipe's kind and can be used.
+    pub(crate) fn check_given(
+        &self,
+        rows: usize,
+        cols: usize,
+        scales: &GivenScales<'_>,
+    ) -> Result<(), Error> {
+        let grid = Grid::new(self, rows, cols)?;
+        if grid.places() != scales.len() {
+            return Err(Error::Length);
+        }
         self.check_kind(match scales {
             GivenScales::Quantize(_) => Kind::F32,
             GivenScales::Dequantize(scales) => scales.kind(),
         })?;
-        if (0..scales.len()).all(|index| self.given_scale(scales, index).is_some()) {
+        let mut are_usable = true;
+        grid.each_cell(|cell| are_usable &= self.given_scale(scales, cell.index).is_some());
+        if are_usable {
             Ok(())
         } else {
             Err(Error::Scale)
@@ -462,16 +511,28 @@ impl Recipe {
     }
 
     /// Whether a matrix of that shape can be quantized into these scales.
-    pub(crate) fn check_target(
+    pub(crate) fn can_quantize(
         &self,
         rows: usize,
         cols: usize,
+        random: Option<Philox>,
+        scales: &ScalesMut<'_>,
+    ) -> Result<(), Error> {
+        self.check_target(&Grid::new(self, rows, cols)?, random, Some(scales))
+    }
+
+    /// Whether the matrix of a grid can be quantized into these scales.
+    pub(super) fn check_target(
+        &self,
+        grid: &Grid,
         random: Option<Philox>,
         scales: Option<&ScalesMut<'_>>,
     ) -> Result<(), Error> {
         if let Some(scales) = scales {
             self.check_kind(scales.kind())?;
-            self.check_grid(rows, cols, scales.len())?;
+            if grid.places() != scales.len() {
+                return Err(Error::Length);
+            }
         }
         if self.cast.rounding.random_bits() > random.map_or(0, |_| Philox::BITS) {
             return Err(Error::RandomBits);
@@ -487,7 +548,11 @@ impl Recipe {
         scales: &Scales<'_>,
     ) -> Result<(), Error> {
         self.check_kind(scales.kind())?;
-        self.check_grid(rows, cols, scales.len())
+        if self.scale_layout(rows, cols)?.size() == scales.len() {
+            Ok(())
+        } else {
+            Err(Error::Length)
+        }
     }
 
     /// Whether the kind of the scales is the recipe's.
@@ -500,7 +565,7 @@ impl Recipe {
     }
 
     /// Whether there is one entry a block.
-    fn check_grid(&self, rows: usize, cols: usize, entries: usize) -> Result<(), Error> {
+    fn check_blocks(&self, rows: usize, cols: usize, entries: usize) -> Result<(), Error> {
         let (down, across) = self.block.grid(rows, cols);
         match down.checked_mul(across) {
             Some(blocks) if blocks == entries => Ok(()),

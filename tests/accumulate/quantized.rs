@@ -4,7 +4,7 @@
 
 use ofp8::accumulate::{Model, Operand, Order, Promotion, Quantized, dot, gemm, gemm_quantized};
 use ofp8::{Block, Cast, Error, Format, Matrix, MatrixMut, Philox, RandomBits, Recipe, Rounding};
-use ofp8::{Scales, ScalesMut};
+use ofp8::{ScaleOrder, Scales, ScalesMut};
 
 use crate::oracle::Dice;
 use crate::product::{Factor, Scaling, product};
@@ -37,13 +37,22 @@ fn the_same_as_product_and_quantizer() {
                 1,
                 Some(Philox::new(3, 4).at(77)),
             ),
+            (
+                Recipe::MXFP8.with_scale_order(ScaleOrder::Tile128x4),
+                1,
+                None,
+            ),
+            (
+                Recipe::ROW.with_scale_order(ScaleOrder::MnMajorPadded),
+                1,
+                None,
+            ),
         ] {
-            let (down, across) = recipe.block().grid(M, N);
-            let blocks = down * across;
+            let blocks = recipe.scale_layout(M, N).unwrap().size();
             let is_e8m0 = recipe.scaling() == Recipe::MXFP8.scaling();
             let run = |workspace: Option<&mut [f32]>| {
                 let (mut codes, mut f32s, mut bytes) =
-                    (vec![0; M * N], vec![0.0; blocks], vec![0; blocks]);
+                    (vec![0; M * N], vec![9.0; blocks], vec![9; blocks]);
                 let scales = if is_e8m0 {
                     ScalesMut::E8M0(&mut bytes)
                 } else {
@@ -79,6 +88,44 @@ fn the_same_as_product_and_quantizer() {
                 Err(Error::Length)
             );
         }
+    }
+}
+
+/// Where scales lie is the recipe's business: no product depends on it.
+#[test]
+fn scales_in_any_order() {
+    const K: usize = 256;
+    let mut dice = Dice(43);
+    let values: Vec<f32> = (0..N * K).map(|_| dice.scale()).collect();
+    // A lies M x K, B K x N.
+    let product_by = |a: Recipe, b: Recipe| {
+        let quantize = |recipe: &Recipe, rows: usize, cols: usize| {
+            let mut codes = vec![0; rows * cols];
+            let mut scales = vec![9; recipe.scale_layout(rows, cols).unwrap().size()];
+            let source = Matrix::new(&values[..rows * cols], rows, cols).unwrap();
+            let to = MatrixMut::new(&mut codes, rows, cols).unwrap();
+            let into = ScalesMut::E8M0(&mut scales);
+            recipe.quantize(source, to, into).unwrap();
+            (codes, scales)
+        };
+        let ((a_codes, a_scales), (b_codes, b_scales)) = (quantize(&a, M, K), quantize(&b, K, N));
+        let a_codes = Matrix::new(&a_codes, M, K).unwrap();
+        let b_codes = Matrix::new(&b_codes, K, N).unwrap();
+        let a = Operand::quantized(&a, a_codes, Scales::E8M0(&a_scales)).unwrap();
+        let b = Operand::quantized(&b, b_codes, Scales::E8M0(&b_scales)).unwrap();
+        product(a, b.transposed(), Order::Sequential).unwrap()
+    };
+    let (a, b) = (Recipe::MXFP8, Recipe::MXFP8.with_block(Block::new(32, 1)));
+    let expected = product_by(a, b);
+    for order in [
+        ScaleOrder::RowMajorPadded,
+        ScaleOrder::MnMajorPadded,
+        ScaleOrder::Tile128x4,
+        ScaleOrder::PackedWords,
+        ScaleOrder::Gfx950,
+    ] {
+        let found = product_by(a.with_scale_order(order), b.with_scale_order(order));
+        assert_eq!(found, expected, "{order:?}");
     }
 }
 

@@ -15,6 +15,7 @@ mod dequantize;
 mod environment;
 mod measure;
 mod model;
+mod order;
 #[cfg(target_arch = "x86_64")]
 #[path = "../register/mod.rs"]
 mod register;
