@@ -55,6 +55,9 @@ for pair in "${compilers[@]}"; do
         "-DOFP8_CARGO_TARGET_DIR=$target/cmake"
 done
 
+step "add_subdirectory, for size"
+consume small -DCMAKE_BUILD_TYPE=MinSizeRel "-DOFP8_SOURCE_DIR=$root" "-DOFP8_CARGO_TARGET_DIR=$target/cmake"
+
 step "pkg-config and plain compilers"
 export PKG_CONFIG_SYSROOT_DIR=$work/stage PKG_CONFIG_PATH=$prefix/lib/pkgconfig
 [ "$(pkg-config --modversion ofp8)" = "$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)" ] || fail "the version in ofp8.pc"

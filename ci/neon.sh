@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 # The tests of the crate, its documentation and its C and C++ programs on AArch64, under an emulator: the kernels of
 # Advanced SIMD among all others. Not here: long sweeps of integer arithmetic, which meet no kernel, and those tests
-# of ffi-tests that look at text, at Python or at the host's archive. With `--sweep`, instead, the kernel of Advanced
-# SIMD on all 2^32 f32: a quarter of an hour of processor time.
+# of ffi-tests that look at text, at Python or at the host's archive. At last, a project that CMake compiles across.
+# With `--sweep`, instead, the kernel of Advanced SIMD on all 2^32 f32: a quarter of an hour of processor time.
 source "$(dirname "$0")/lib.sh"
 need_apt nostd
 need_apt neon
+need_apt cmake
 
 # The independent vectors, where they lie beside the project: then no test may skip them.
 if [ -d ../shared/vectors ]; then
@@ -35,3 +36,15 @@ for source in ffi-tests/c/*.cpp ffi-tests/cpp/quantizer.cpp; do
     aarch64-linux-gnu-g++ -std=c++17 "${strict[@]}" -o "$program" "$source" "$library" -lm
     qemu-aarch64 "$program"
 done
+
+# And as a project that is compiled for another machine takes it.
+work=$target/neon/consumer
+rm -rf "$work"
+export RUSTC=/usr/bin/rustc
+cmake -S ffi-tests/consumer -B "$work" -DCMAKE_BUILD_TYPE=Release "-DOFP8_SOURCE_DIR=$root" \
+    -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 \
+    -DCMAKE_C_COMPILER=aarch64-linux-gnu-gcc -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ \
+    "-DCMAKE_CROSSCOMPILING_EMULATOR=qemu-aarch64;-L;/usr/aarch64-linux-gnu" \
+    -DOFP8_CARGO=/usr/bin/cargo "-DOFP8_CARGO_TARGET_DIR=$target/neon/cmake"
+cmake --build "$work"
+ctest --test-dir "$work" --output-on-failure
