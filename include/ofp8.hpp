@@ -30,6 +30,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <exception>
+#include <initializer_list>
 #include <iosfwd>
 #include <iterator>
 #include <limits>
@@ -529,6 +530,58 @@ struct QuantizeOptions {
     View<float> tensor_scales;      ///< Scaling::TwoLevel: receives one scale a matrix
 };
 
+/// One quantized copy of a matrix, to be written, for Quantizer::quantize_copies:
+///
+///     ofp8::QuantizedCopy{ofp8::Matrix{codes.data(), cols, rows}, scales, true} // transposed
+template <class Code, class Scale> struct QuantizedCopy {
+    Matrix<Code> codes;             ///< in the shape of the source; transposed, with as many rows as it has columns
+    View<Scale> scales;             ///< those of its own blocks: float, or bytes
+    bool is_transposed = false;     ///< a row of codes is a column of the source
+    const Philox *random = nullptr; ///< random bits of a stochastic cast: for each copy another stream
+    View<float> tensor_scales = {}; ///< Scaling::TwoLevel: receives one scale a matrix
+};
+template <class Code, class Scales, class... Rest>
+QuantizedCopy(Matrix<Code>, Scales &&, Rest...) -> QuantizedCopy<Code, detail::element<Scales>>;
+
+/// What was seen of each of two copies; nothing of one that was left out.
+struct CopyStats {
+    Stats rowwise;
+    Stats columnwise;
+};
+
+namespace detail {
+
+// A copy as the C ABI takes it: a null pointer for none.
+class CCopy {
+public:
+    template <class Code, class Scale>
+    CCopy(const QuantizedCopy<Code, Scale> &copy, ofp8_stats &stats) : random_(copy.random), is_there_(true)
+    {
+        copy_.struct_size = sizeof copy_;
+        copy_.codes = bytes(copy.codes.data);
+        copy_.scales = copy.scales.data();
+        copy_.scale_count = copy.scales.size();
+        copy_.tensor_scale = copy.tensor_scales.data();
+        copy_.stats = &stats;
+        copy_.random = random_.get();
+        copy_.code_stride = copy.codes.stride;
+        copy_.code_batch_stride = copy.codes.batch_stride;
+        copy_.is_transposed = copy.is_transposed ? 1 : 0;
+    }
+    CCopy(std::nullptr_t, ofp8_stats &) : random_(nullptr), is_there_(false) {}
+    // It points into itself.
+    CCopy(const CCopy &) = delete;
+    CCopy &operator=(const CCopy &) = delete;
+    const ofp8_copy *get() const { return is_there_ ? &copy_ : nullptr; }
+
+private:
+    CPhilox random_;
+    ofp8_copy copy_{};
+    bool is_there_;
+};
+
+} // namespace detail
+
 /// How a matrix is quantized. Name what differs from one f32 scale for the tensor, as TransformerEngine has it:
 ///
 ///     constexpr ofp8::Quantizer mine = {.element = ofp8::Format::E5M2, .block = {1, 128}, .margin = 1};  // C++20
@@ -630,6 +683,36 @@ struct Quantizer {
         return detail::result(status, detail::stats_of(stats));
     }
 
+    /// The same with its blocks turned: 32x1 for 1x32. By it the columnwise one of two copies has its scales.
+    constexpr Quantizer turned() const
+    {
+        Quantizer turned = *this;
+        turned.block = {block.cols, block.rows};
+        return turned;
+    }
+
+    /// Quantizes a matrix (or batch) twice from one read of it: `rowwise` by this quantizer, `columnwise` by turned().
+    /// Each is a QuantizedCopy, which may be transposed, or nullptr.
+    ///
+    /// The scales of a copy that is not transposed are as many as *this or turned() says for the source. Transposed, it
+    /// has those of its own matrix: turned().scale_count(cols, rows) for the rowwise one, scale_count(cols, rows) for
+    /// the columnwise one (1x128 blocks along K in both copies, for Hopper).
+    template <class Wide, class Row, class Column>
+    Expected<CopyStats> quantize_copies(Matrix<Wide> source, const Row &rowwise, const Column &columnwise) const
+    {
+        for (const Status status : {check_copy(source, rowwise), check_copy(source, columnwise)}) {
+            if (status != OFP8_OK) {
+                return status;
+            }
+        }
+        const ofp8_recipe c = recipe();
+        const ofp8_shape shape = detail::shape_of(source);
+        ofp8_stats row_stats{}, column_stats{};
+        const detail::CCopy row(rowwise, row_stats), column(columnwise, column_stats);
+        const Status status = ofp8_quantize_copies(&c, &shape, source.data, row.get(), column.get());
+        return detail::result(status, CopyStats{detail::stats_of(row_stats), detail::stats_of(column_stats)});
+    }
+
     /// Quantizes with scales that were computed elsewhere: by delayed scaling, for a checkpoint, by another rank.
     template <class Wide, class Scales, class Code>
     Expected<Stats> quantize_given(Given which, Matrix<Wide> source, const Scales &scales, Matrix<Code> codes,
@@ -700,6 +783,17 @@ private:
         }
         return tensor_scales.data() != nullptr && tensor_scales.size() != wide.batches ? OFP8_LENGTH : OFP8_OK;
     }
+
+    // The same for a copy, whose codes may be those of the transposed matrix.
+    template <class Wide, class Code, class ScaleType>
+    Status check_copy(Matrix<Wide> source, const QuantizedCopy<Code, ScaleType> &copy) const
+    {
+        if (copy.is_transposed) {
+            std::swap(source.rows, source.cols);
+        }
+        return check<ScaleType>(source, copy.codes, copy.tensor_scales);
+    }
+    template <class Wide> Status check_copy(const Matrix<Wide> &, std::nullptr_t) const { return OFP8_OK; }
 };
 
 /// Quantizers under the names people know.

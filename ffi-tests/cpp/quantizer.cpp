@@ -342,6 +342,80 @@ template <class Scale, class Code> void round_trip(const Quantizer &quantizer)
     CHECK(measured && measured->count == target.size() && measured->noise > 0 && measured->signal > measured->noise);
 }
 
+// Two copies of a batch in rows with gaps, each either way, against the same in C.
+template <class Scale, class Code> void two_copies(const Quantizer &quantizer)
+{
+    constexpr std::size_t ROWS = 20, COLS = 70, STRIDE = 80, BATCHES = 2, GAP = 3;
+    const bool is_two_level = quantizer.scaling == ofp8::Scaling::TwoLevel;
+    const std::vector<float> source = values(BATCHES * ROWS * STRIDE);
+    const Matrix wide{source.data(), ROWS, COLS, STRIDE, BATCHES};
+    const ofp8_recipe recipe = quantizer.recipe();
+    ofp8_shape shape{};
+    shape.struct_size = sizeof shape;
+    shape.rows = ROWS;
+    shape.cols = COLS;
+    shape.stride = STRIDE;
+    shape.wide_type = OFP8_F32;
+    shape.batch_count = BATCHES;
+    for (int which = 0; which < 4; ++which) {
+        const bool transposed[2] = {which % 2 == 1, which / 2 == 1};
+        std::vector<Code> codes[2];
+        std::vector<std::uint8_t> c_codes[2];
+        std::vector<Scale> scales[2], c_scales[2];
+        std::vector<float> tensor[2], c_tensor[2];
+        ofp8_copy c_copies[2]{};
+        ofp8_stats c_stats[2]{};
+        std::size_t rows[2], cols[2];
+        for (int i = 0; i < 2; ++i) {
+            rows[i] = transposed[i] ? COLS : ROWS;
+            cols[i] = transposed[i] ? ROWS : COLS;
+            const Quantizer own = transposed[i] == (i == 1) ? quantizer : quantizer.turned();
+            scales[i].resize(BATCHES * own.scale_count(rows[i], cols[i]).value());
+            c_scales[i] = scales[i];
+            codes[i].resize(BATCHES * rows[i] * (cols[i] + GAP));
+            c_codes[i].resize(codes[i].size());
+            tensor[i].resize(is_two_level ? BATCHES : 0);
+            c_tensor[i] = tensor[i];
+            c_copies[i].struct_size = sizeof c_copies[i];
+            c_copies[i].codes = c_codes[i].data();
+            c_copies[i].scales = c_scales[i].data();
+            c_copies[i].scale_count = c_scales[i].size();
+            c_copies[i].tensor_scale = is_two_level ? c_tensor[i].data() : nullptr;
+            c_copies[i].stats = &c_stats[i];
+            c_copies[i].code_stride = cols[i] + GAP;
+            c_copies[i].is_transposed = transposed[i] ? 1 : 0;
+        }
+        const auto copy = [&](int i) {
+            const Matrix to{codes[i].data(), rows[i], cols[i], cols[i] + GAP, BATCHES};
+            const View<float> tensor_scales = is_two_level ? View<float>(tensor[i]) : View<float>();
+            return ofp8::QuantizedCopy{to, scales[i], transposed[i], nullptr, tensor_scales};
+        };
+        const auto check = [&](int i, const ofp8::Stats &stats) {
+            CHECK(std::memcmp(codes[i].data(), c_codes[i].data(), codes[i].size()) == 0);
+            CHECK(std::memcmp(scales[i].data(), c_scales[i].data(), scales[i].size() * sizeof(Scale)) == 0);
+            CHECK(tensor[i] == c_tensor[i] && stats.count == c_stats[i].count && stats.amax == c_stats[i].amax);
+            CHECK(stats.underflowed == c_stats[i].underflowed && stats.count == BATCHES * ROWS * COLS);
+        };
+        CHECK(ofp8_quantize_copies(&recipe, &shape, source.data(), &c_copies[0], &c_copies[1]) == OFP8_OK);
+        const auto both = quantizer.quantize_copies(wide, copy(0), copy(1));
+        CHECK(both);
+        check(0, both->rowwise);
+        check(1, both->columnwise);
+        // One alone is the same, and nothing is seen of the other.
+        codes[1].assign(codes[1].size(), Code{});
+        const auto one = quantizer.quantize_copies(wide, nullptr, copy(1));
+        CHECK(one && one->rowwise.count == 0);
+        check(1, one->columnwise);
+        CHECK(quantizer.quantize_copies(wide, copy(0), nullptr));
+        CHECK(quantizer.quantize_copies(wide, nullptr, nullptr).error() == OFP8_NULL_POINTER);
+        // Codes of another shape, scales of another number.
+        const Matrix wide_turned{source.data(), COLS, ROWS, STRIDE, BATCHES};
+        CHECK(quantizer.quantize_copies(wide_turned, copy(0), copy(1)).error() == OFP8_SHAPE);
+        scales[1].pop_back();
+        CHECK(quantizer.quantize_copies(wide, copy(0), copy(1)).error() == OFP8_LENGTH);
+    }
+}
+
 void random_bits()
 {
     const std::vector<float> source = values(256);
@@ -444,6 +518,10 @@ int main()
     CHECK(tiled.scale_count(20, 70).value() == 512 && tiled.grid(20, 70)->size() == 60);
     round_trip<std::uint8_t, ofp8::E4M3>(tiled);
     round_trip<float, ofp8::E4M3>(mn_major);
+    two_copies<std::uint8_t, ofp8::E4M3>(ofp8::presets::MXFP8);
+    two_copies<ofp8::E8M0, std::uint8_t>(tiled);
+    two_copies<float, ofp8::E4M3>(ofp8::presets::DEEPSEEK_ACTIVATION);
+    two_copies<ofp8::UE4M3, ofp8::E2M1>(ofp8::presets::NVFP4);
     random_bits();
     mistakes();
     return finish("quantizer");
