@@ -16,6 +16,7 @@ sweep=--full
 [ "${1:-}" = --quick ] && sweep=
 
 strict=(-O2 -Wall -Wextra -Wpedantic -Werror -Iinclude -Icuda)
+header=("${strict[@]}" -Wshadow -Wsign-conversion -fsyntax-only) # what others include, whatever they warn about
 emulated=(-DOFP8_EMULATED_DEVICE -include cuda/tests/emulator.hpp)
 
 # step WHAT: say what comes, and when.
@@ -35,14 +36,20 @@ entry=$!
 step "the arithmetic on the host: g++ and clang++, C++17 and C++20"
 for compiler in g++ clang++; do
     for standard in c++17 c++20; do
-        echo '#include "ofp8.cuh"' | "$compiler" -std=$standard -x c++ "${strict[@]}" -fsyntax-only -
-        "$compiler" -std=$standard -x c++ "${strict[@]}" "${emulated[@]}" -fsyntax-only cuda/ofp8_cuda.cu
+        echo '#include "ofp8.cuh"' | "$compiler" -std=$standard -x c++ "${header[@]}" -
+        "$compiler" -std=$standard -x c++ "${header[@]}" "${emulated[@]}" cuda/ofp8_cuda.cu
     done
 done
 g++ -std=c++17 "${strict[@]}" ffi-tests/cpp/arith.cpp "$library" -pthread -o "$build/arith"
 "$build/arith" $sweep
 clang++ -std=c++20 "${strict[@]}" ffi-tests/cpp/arith.cpp "$library" -pthread -o "$build/arith-clang"
 "$build/arith-clang"
+
+step "clang's CUDA mode, as far as it goes without CUDA's headers"
+for side in host device; do
+    clang++ -x cuda "--cuda-$side-only" --cuda-gpu-arch=sm_80 -nocudainc -nocudalib -std=c++17 "${strict[@]}" \
+        -include cuda/tests/clang.hpp -S cuda/tests/instructions.cu -o "$build/clang-$side.s"
+done
 
 step "the C entry from C99"
 echo '#include "ofp8_cuda.h"' | gcc -std=c99 -x c "${strict[@]}" -fsyntax-only -
@@ -55,6 +62,11 @@ g++ -std=c++17 "${strict[@]}" "${emulated[@]}" -x c++ cuda/tests/device.cu cuda/
 step "NVRTC"
 python3 cuda/tests/nvrtc.py "$nvrtc12/nvidia/cuda_nvrtc/lib/libnvrtc.so.12" sm_90a sm_100a
 LD_LIBRARY_PATH=$cuda/lib python3 cuda/tests/nvrtc.py "$cuda/lib/libnvrtc.so.13" sm_90a sm_100a
+
+step "an architecture that is too old says so"
+echo '#include "ofp8.cuh"' >"$build/old.cu"
+"${nvcc[@]}" -arch=sm_75 -c "$build/old.cu" -o "$build/old.o" 2>"$build/old.log" && fail "sm_75 compiles"
+grep -q 'sm_80 or later' "$build/old.log" || fail "sm_75 gives no reason: $(cat "$build/old.log")"
 
 step "the instructions in the PTX"
 cuda/tests/instructions.sh "$cuda/bin/nvcc" "$build"
@@ -70,7 +82,8 @@ for readme in README.md cuda/README.md; do
     # shellcheck disable=SC2016 # those are Markdown's
     sed -n '/^```cuda$/,/^```$/p' "$readme" | grep -v '^```' >"$build/readme.cu"
     grep -q __global__ "$build/readme.cu" || fail "$readme has no kernel"
-    "${nvcc[@]}" -arch=sm_90a -c -o "$build/readme.o" "$build/readme.cu"
+    "${nvcc[@]}" -arch=sm_90a -use_fast_math -ptx -o "$build/readme.ptx" "$build/readme.cu"
+    ! grep -nE '\.(ftz|approx)\b' "$build/readme.ptx" || fail "fast math reaches the kernel of $readme"
 done
 bash -n cuda/tests/run.sh
 echo "nvcc: everything compiles; nothing here ran on a GPU"

@@ -10,9 +10,12 @@
 //     __global__ void to_fp8(const float4 *x, unsigned *codes, float scale)
 //     {
 //         const int i = blockIdx.x * blockDim.x + threadIdx.x;
-//         const float v[4] = {x[i].x * scale, x[i].y * scale, x[i].z * scale, x[i].w * scale};
+//         const ofp8::Factor by = {ofp8::Factor::Multiply, scale};
+//         const float v[4] = {apply(by, x[i].x), apply(by, x[i].y), apply(by, x[i].z), apply(by, x[i].w)};
 //         codes[i] = ofp8::encode_x4<ofp8::Format::E4M3>(v);
 //     }
+//
+// (apply() rather than `*`, which flushes subnormals under -use_fast_math.)
 //
 // Functions named _x1, _x2, _x4 take the instruction where there is one, for the cast that it does (the default:
 // nearest-even, everything clamps, canonical NaN), and otherwise the software of ofp8_arith.hpp. Both give the same
@@ -32,8 +35,12 @@
 
 #include "ofp8_arith.hpp"
 
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+#error "ofp8.cuh needs sm_80 or later: -arch=sm_90a, or in CMake CMAKE_CUDA_ARCHITECTURES (the default is older)"
+#endif
+
 // What runs on a device: threads, warps, atomics. OFP8_EMULATED_DEVICE is the tests' device on the CPU.
-#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__) || (defined(__clang__) && defined(__CUDA__))
 #define OFP8_INLINE __host__ __device__ inline
 #define OFP8_DEVICE __device__ inline
 #define OFP8_HAS_DEVICE 1
@@ -58,7 +65,8 @@
 // And what would only grow.
 #define OFP8_ROLL OFP8_UNROLL_BY(1)
 
-#if defined(__CUDA_ARCH__)
+// nvcc and NVRTC name their version; clang has none of CUDA, and takes the software paths.
+#if defined(__CUDA_ARCH__) && defined(__CUDACC_VER_MAJOR__)
 #define OFP8_ARCH __CUDA_ARCH__
 #define OFP8_CUDA_VERSION (__CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__)
 #else
@@ -403,9 +411,9 @@ template <Format F> OFP8_INLINE u32 encode_stochastic_x4(const float (&v)[4], u3
 }
 
 // N floats under the default cast, four codes to a word.
-template <Format F, int N> OFP8_INLINE void encode_codes(const float (&v)[N], u32 (&words)[N / 4])
+template <Format F, u32 N> OFP8_INLINE void encode_codes(const float (&v)[N], u32 (&words)[N / 4])
 {
-    for (int i = 0; i < N / 4; ++i) {
+    for (u32 i = 0; i < N / 4; ++i) {
         words[i] = encode_x4<F>({v[4 * i], v[4 * i + 1], v[4 * i + 2], v[4 * i + 3]});
     }
 }
@@ -431,9 +439,11 @@ namespace detail {
 // Two codes to a binary16 pair by the instruction; NaN as the hardware has it.
 template <Format F> OFP8_DEVICE u32 decode_pair(u16 codes)
 {
+#if OFP8_PTX_FP8
     if constexpr (ptx::is_fp8(F)) {
         return ptx::decode_fp8_f16x2<F>(codes);
     }
+#endif
 #if OFP8_PTX_NARROW
     if constexpr (ptx::is_fp6(F)) {
         return ptx::decode_fp6_f16x2<F>(codes);
@@ -535,6 +545,12 @@ OFP8_INLINE float scale_decoded(float scale, float decoded)
 inline constexpr u32 WARP = 32;
 inline constexpr u32 FULL_WARP = 0xFFFFFFFFu;
 
+// The number of this thread in its block of any shape, by which the hardware makes warps: x first, then y, then z.
+OFP8_DEVICE u32 thread_in_block()
+{
+    return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+}
+
 // The amax of LANES neighbouring threads of a warp (a power of two up to 32), in each of them. Every thread of the warp
 // takes part.
 template <u32 LANES> OFP8_DEVICE u32 group_amax(u32 amax)
@@ -552,11 +568,12 @@ template <u32 LANES> OFP8_DEVICE u32 group_amax(u32 amax)
 // The amax of a warp, in each of its threads.
 OFP8_DEVICE u32 warp_amax(u32 amax) { return group_amax<WARP>(amax); }
 
-// The amax of a block of whole warps, in each of its threads. `shared` holds a word a warp; every thread takes part.
+// The amax of a block of whole warps, of any shape, in each of its threads. `shared` holds a word a warp; every thread
+// takes part.
 OFP8_DEVICE u32 block_amax(u32 amax, u32 *shared)
 {
-    const u32 thread = threadIdx.x;
-    const u32 warps = blockDim.x / WARP;
+    const u32 thread = thread_in_block();
+    const u32 warps = blockDim.x * blockDim.y * blockDim.z / WARP;
     amax = warp_amax(amax);
     __syncthreads(); // what `shared` was used for before is over
     if (thread % WARP == 0) {
@@ -585,15 +602,17 @@ struct ThreadStats {
     u32 min_nonzero = F32_INFINITY;
 };
 
+// Adds the counts of a warp's threads to one in memory. Every thread of the warp takes part.
 OFP8_DEVICE void add_atomic(u64 *place, u32 count)
 {
     count = __reduce_add_sync(FULL_WARP, count);
-    if (threadIdx.x % WARP == 0 && count != 0) {
+    if (thread_in_block() % WARP == 0 && count != 0) {
         atomicAdd(place, static_cast<u64>(count));
     }
 }
 
-// Adds what the threads of a warp have seen to the statistics in memory. Every thread of the warp takes part.
+// Adds what the threads of a warp have seen to the statistics in memory, which begin as Stats{} or all zero. Every thread
+// of the warp takes part; blocks have any shape, and whole warps.
 OFP8_DEVICE void merge_stats_atomic(Stats *place, const ThreadStats &seen)
 {
     add_atomic(&place->count, seen.count);
@@ -604,8 +623,9 @@ OFP8_DEVICE void merge_stats_atomic(Stats *place, const ThreadStats &seen)
     add_atomic(&place->infinite, seen.infinite);
     const u32 amax = warp_amax(seen.amax);
     const u32 min_nonzero = __reduce_min_sync(FULL_WARP, seen.min_nonzero);
-    if (threadIdx.x % WARP == 0) {
+    if (thread_in_block() % WARP == 0) {
         atomicMax(&place->amax, amax);
+        atomicCAS(&place->min_nonzero, 0u, F32_INFINITY); // zero: nothing was seen before
         atomicMin(&place->min_nonzero, min_nonzero);
     }
 }

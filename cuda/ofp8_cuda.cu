@@ -17,11 +17,16 @@ ofp8_status of(cudaError_t error)
     return error == cudaSuccess ? OFP8_OK : static_cast<ofp8_status>(OFP8_CUDA_FAILED);
 }
 
+bool is_misaligned(const void *pointer, std::size_t size) { return reinterpret_cast<std::size_t>(pointer) % size != 0; }
+
 // Reads a structure that begins with its size: a shorter one has a tail of zeros, a longer one an excess of zeros.
 template <class T> ofp8_status read(const T *from, T &to)
 {
     if (from == nullptr) {
         return OFP8_NULL_POINTER;
+    }
+    if (is_misaligned(from, alignof(T))) {
+        return OFP8_MISALIGNED;
     }
     const std::size_t size = from->struct_size;
     if (size < sizeof size || size > sizeof(T) + 4096) {
@@ -37,8 +42,6 @@ template <class T> ofp8_status read(const T *from, T &to)
     }
     return OFP8_OK;
 }
-
-bool is_misaligned(const void *pointer, std::size_t size) { return reinterpret_cast<std::size_t>(pointer) % size != 0; }
 
 // What every call with a matrix checks.
 ofp8_status check(const ofp8_shape *given, const void *wide, const void *codes, u64 codes_to_a_byte, ofp8_shape &shape)
@@ -71,17 +74,21 @@ ofp8_status check(const ofp8_shape *given, const void *wide, const void *codes, 
 
 Shape shape_of(const ofp8_shape &shape) { return Shape{shape.rows, shape.cols, shape.stride, shape.code_stride}; }
 
-// A cast that kernels take: stochastic ones have 16 random bits an element at most.
-ofp8_status check(const ofp8_cast &given, const ofp8_philox *random, Cast &cast)
+// A cast that kernels take (null: the default one): stochastic ones have 16 random bits an element at most.
+ofp8_status check(const ofp8_cast *given, const ofp8_philox *random, Cast &cast)
 {
     std::uint8_t code = 0;
-    const ofp8_status status = ofp8_encode_f32(OFP8_E4M3, &given, 0.0f, 0, &code); // knows which casts there are
+    const ofp8_status status = ofp8_encode_f32(OFP8_E4M3, given, 0.0f, 0, &code); // knows which casts there are
     if (status != OFP8_OK) {
         return status;
     }
-    cast = Cast{static_cast<Rounding>(given.rounding), static_cast<Saturation>(given.saturation),
-                static_cast<NanPolicy>(given.nan), given.random_bits};
-    return is_stochastic(cast.rounding) && (random == nullptr || given.random_bits > 16) ? OFP8_RANDOM_BITS : OFP8_OK;
+    if (is_misaligned(random, alignof(ofp8_philox))) {
+        return OFP8_MISALIGNED;
+    }
+    cast = given == nullptr ? Cast{}
+                            : Cast{static_cast<Rounding>(given->rounding), static_cast<Saturation>(given->saturation),
+                                   static_cast<NanPolicy>(given->nan), given->random_bits};
+    return is_stochastic(cast.rounding) && (random == nullptr || cast.random_bits > 16) ? OFP8_RANDOM_BITS : OFP8_OK;
 }
 
 Philox philox_of(const ofp8_philox *random)
@@ -229,7 +236,7 @@ ofp8_status ofp8_cuda_cast(uint32_t format, const ofp8_cast *given_cast, const o
     ofp8_status status = check(given, source, codes, 1, shape);
     Cast cast;
     if (status == OFP8_OK) {
-        status = check(given_cast == nullptr ? ofp8_cast{} : *given_cast, random, cast);
+        status = check(given_cast, random, cast);
     }
     if (status != OFP8_OK) {
         return status;

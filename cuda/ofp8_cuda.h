@@ -38,7 +38,7 @@ typedef struct ofp8_cuda_copy {
     uint32_t order;     /* OFP8_LAYOUT_...; 0: the recipe's scale_order. A single scale has OFP8_LAYOUT_ROW_MAJOR */
     uint32_t reserved;  /* must be 0 */
     ofp8_philox random; /* of a stochastic cast; a stream of its own for each copy */
-    ofp8_stats *stats;  /* device, or null; statistics are merged into it: begin with ofp8_cuda_reset_stats */
+    ofp8_stats *stats;  /* device, or null; statistics are merged into it: begin with ofp8_cuda_reset_stats or zeros */
 } ofp8_cuda_copy;
 
 /* Sets statistics to those of nothing. */
@@ -49,9 +49,9 @@ ofp8_status ofp8_cuda_reset_stats(ofp8_stats *stats, ofp8_cuda_stream stream);
 ofp8_status ofp8_cuda_amax(const ofp8_shape *shape, const void *source, uint32_t special, uint32_t *amax,
                            ofp8_cuda_stream stream);
 
-/* Encodes a matrix under a given scale: element * *quantize_scale (null: 1), then the cast. amax and stats may be null;
- * otherwise what the source holds is merged into them, for delayed scaling. random may be null where the cast is not
- * stochastic. */
+/* Encodes a matrix under a given scale: element * *quantize_scale (positive; null: 1), then the cast. amax and stats may
+ * be null; otherwise what the source holds is merged into them, for delayed scaling. random may be null where the cast
+ * is not stochastic. */
 ofp8_status ofp8_cuda_cast(uint32_t format, const ofp8_cast *cast, const ofp8_philox *random, const ofp8_shape *shape,
                            const void *source, const float *quantize_scale, uint8_t *codes, uint32_t *amax,
                            ofp8_stats *stats, ofp8_cuda_stream stream);

@@ -123,8 +123,8 @@ struct RandomRun {
     u64 index;
     Words block;
 
-    OFP8_DEVICE RandomRun(const Philox &random, u64 first)
-        : random(random), index(random.first_index + first), block(random_block(random, index / 8))
+    OFP8_DEVICE RandomRun(const Philox &philox, u64 first)
+        : random(philox), index(philox.first_index + first), block(random_block(philox, index / 8))
     {
     }
     OFP8_DEVICE u32 next()
@@ -258,7 +258,7 @@ template <class S> struct CastArguments {
     Shape shape;
     Cast cast;
     Philox random;
-    const float *quantize_scale; // null: 1, or what follows from `tensor_amax`
+    const float *quantize_scale; // positive; null: 1, or what follows from `tensor_amax`
     const u32 *tensor_amax;      // null, or the amax that `recipe` makes the scale of
     Recipe recipe;
     float *dequantize_scale; // null, or where the scale is stored
@@ -714,10 +714,10 @@ template <Format F> __global__ void __launch_bounds__(THREADS) update_scales(con
 
 #if !defined(OFP8_EMULATED_DEVICE)
 template <class Arguments>
-cudaError_t launch(void (*kernel)(Arguments), dim3 grid, u32 threads, cudaStream_t stream, Arguments arguments)
+cudaError_t launch(void (*kernel)(Arguments), dim3 grid, dim3 block, cudaStream_t stream, Arguments arguments)
 {
     void *list[] = {&arguments};
-    return cudaLaunchKernel(reinterpret_cast<const void *>(kernel), grid, dim3(threads), list, 0, stream);
+    return cudaLaunchKernel(reinterpret_cast<const void *>(kernel), grid, block, list, 0, stream);
 }
 #endif
 
@@ -778,8 +778,8 @@ cudaError_t launch_amax(const S *source, const Shape &shape, Special special, u3
                           arguments);
 }
 
-// Encodes a matrix: element * *quantize_scale (null: 1), then the cast. Merges the amax of the source into *amax and
-// the statistics into *stats, where they are not null. `random` serves a stochastic cast, of at most 16 bits.
+// Encodes a matrix: element * *quantize_scale (positive; null: 1), then the cast. Merges the amax of the source into
+// *amax and the statistics into *stats, where they are not null. `random` serves a stochastic cast, of at most 16 bits.
 template <Format F, class S>
 cudaError_t launch_cast(const S *source, const Shape &shape, u8 *codes, const float *quantize_scale, const Cast &cast,
                         const Philox &random, u32 *amax, Stats *stats, cudaStream_t stream)

@@ -90,7 +90,7 @@ struct Cast {
     Rounding rounding = Rounding::NearestEven;
     Saturation saturation = Saturation::Finite;
     NanPolicy nan = NanPolicy::Canonical;
-    u32 random_bits = 0; // of a stochastic rounding, 1 to 32; 0 for the others
+    u32 random_bits = 0; // of a stochastic rounding, 1 to 32 (what lies outside counts as the nearer end); else 0
 };
 
 OFP8_FUNCTION bool is_default(Cast cast)
@@ -103,6 +103,16 @@ OFP8_FUNCTION bool is_stochastic(Rounding rounding)
 {
     return rounding == Rounding::StochasticA || rounding == Rounding::StochasticB || rounding == Rounding::StochasticC;
 }
+
+namespace detail {
+
+OFP8_FUNCTION u32 smaller(u32 a, u32 b) { return a < b ? a : b; }
+OFP8_FUNCTION u32 larger(u32 a, u32 b) { return a < b ? b : a; }
+
+// The random bits that a stochastic rounding uses: no shift by a whole word, whatever the caller says.
+OFP8_FUNCTION u32 random_bits_of(Cast cast) { return larger(1, smaller(cast.random_bits, 32)); }
+
+} // namespace detail
 
 // The row of a format or wide type: see ofp8_constants.h for each entry.
 struct Spec {
@@ -395,7 +405,7 @@ OFP8_FUNCTION bool rounds_away(Cast cast, bool negative, bool odd, Fraction frac
 {
     const u64 half = u64{1} << 63;
     const bool inexact = fraction.bits != 0 || fraction.sticky;
-    const u32 n = cast.random_bits;
+    const u32 n = random_bits_of(cast);
     const u64 unit = u64{1} << n;
     const u64 random = word & (unit - 1);
     switch (cast.rounding) {
@@ -535,9 +545,6 @@ inline constexpr u32 LANE_RANDOM_BITS = 24;
 // The furthest that a lane shifts.
 inline constexpr u32 LAST_BIT = 31;
 
-OFP8_FUNCTION u32 smaller(u32 a, u32 b) { return a < b ? a : b; }
-OFP8_FUNCTION u32 larger(u32 a, u32 b) { return a < b ? b : a; }
-
 // What a rounding looks at: a significand whose low `discarded` bits (1 to 31) lie below one ulp, whether the magnitude
 // below is odd, the sign.
 struct Lane {
@@ -567,7 +574,7 @@ OFP8_FUNCTION u32 addend(Cast cast, Lane lane, u32 word)
 {
     const u32 half = 1u << (lane.discarded - 1);
     const u32 rest = (1u << lane.discarded) - 1;
-    const u32 n = cast.random_bits;
+    const u32 n = random_bits_of(cast);
     switch (cast.rounding) {
     case Rounding::NearestEven:
         return half - 1 + lane.odd;
@@ -829,7 +836,7 @@ OFP8_FUNCTION u32 merge_amax(u32 a, u32 b) { return a < b ? b : a; }
 OFP8_FUNCTION bool amax_is_finite(u32 amax) { return amax < F32_INFINITY; }
 
 // Counts of one pass of quantization: integers, so that every cut of the work merges to the same bits. The layout of
-// ofp8_stats.
+// ofp8_stats. All zero (memory that was cleared) merges as nothing, too.
 struct Stats {
     u64 count = 0;       // elements seen
     u64 zero = 0;        // source elements that are zero
@@ -843,6 +850,9 @@ struct Stats {
 
 OFP8_FUNCTION Stats merge_stats(const Stats &a, const Stats &b)
 {
+    if (a.count == 0 || b.count == 0) {
+        return a.count != 0 ? a : b.count != 0 ? b : Stats{};
+    }
     Stats both = a;
     both.count += b.count;
     both.zero += b.zero;

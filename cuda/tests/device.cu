@@ -16,6 +16,7 @@
 #include <functional>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #include "ofp8_cuda.h"
@@ -352,6 +353,56 @@ void helpers()
     sweep<Promote>("promote", 32);
     sweep<Nvfp4>("NVFP4 scales", 32);
     sweep<RandomBits>("random bits", 32);
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Reductions, in blocks of every shape
+// ---------------------------------------------------------------------------------------------------------------------
+
+struct ReductionArguments {
+    u32 *amaxes; // a thread
+    Stats *stats;
+};
+
+// The number that a thread sees: the largest and the smallest in different warps.
+OFP8_INLINE float seen_by(u32 thread) { return static_cast<float>(1 + thread * 61 % 127); }
+
+__global__ void __launch_bounds__(256) reduction_kernel(const ReductionArguments a)
+{
+    __shared__ u32 shared[256 / WARP];
+    const u32 thread = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
+    const float value = seen_by(thread);
+    ThreadStats seen;
+    count_element<Format::E4M3>(seen, value, encode_x1<Format::E4M3>(value), false);
+    a.amaxes[thread] = block_amax(amax_of(value), shared);
+    merge_stats_atomic(a.stats, seen);
+}
+
+void reductions()
+{
+    const dim3 shapes[] = {{64, 1, 1}, {8, 8, 1}, {32, 4, 1}, {4, 4, 6}, {1, 1, 64}, {3, 32, 2}, {16, 16, 1}};
+    for (const dim3 &shape : shapes) {
+        const u32 threads = shape.x * shape.y * shape.z;
+        float least = seen_by(0), largest = least;
+        for (u32 thread = 0; thread < threads; ++thread) {
+            least = std::min(least, seen_by(thread));
+            largest = std::max(largest, seen_by(thread));
+        }
+        Stats expected;
+        expected.count = threads;
+        expected.amax = bits_of(largest);
+        expected.min_nonzero = bits_of(least);
+        // Statistics that begin with zeros are those of nothing, as to ofp8_merge_stats.
+        Bytes amaxes(threads * 4), stats(std::vector<u8>(sizeof(Stats), 0));
+        kernel::launch(reduction_kernel, dim3(1), shape, nullptr, ReductionArguments{amaxes.at<u32>(), stats.at<Stats>()});
+        const std::string what = std::to_string(shape.x) + " x " + std::to_string(shape.y) + " x " + std::to_string(shape.z);
+        const auto seen = stats.read<Stats>();
+        require(std::memcmp(&seen, &expected, sizeof seen) == 0, "merge_stats_atomic of a block of " + what);
+        const std::vector<u8> bytes = amaxes.read();
+        for (u32 thread = 0; thread < threads; ++thread) {
+            require(std::memcmp(bytes.data() + thread * 4, &expected.amax, 4) == 0, "block_amax of a block of " + what);
+        }
+    }
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -860,6 +911,29 @@ void check_statuses()
     bad = shape;
     bad.batch_count = 2;
     require(quantize(good, bad, source.device(), copy.copy) == OFP8_SHAPE, "a batch");
+
+    // Structures at addresses that they may not have.
+    alignas(16) u8 memory[256] = {};
+    const auto misplaced = [&](const auto &value) {
+        using T = std::decay_t<decltype(value)>;
+        std::memcpy(memory + 1, &value, sizeof value);
+        return reinterpret_cast<const T *>(memory + 1);
+    };
+    const auto cast = [&](const ofp8_cast *how, const ofp8_philox *random) {
+        return ofp8_cuda_cast(OFP8_E4M3, how, random, &shape, source.device(), nullptr, copy.copy.codes, nullptr, nullptr,
+                              nullptr);
+    };
+    require(cast(misplaced(ofp8_cast{}), nullptr) == OFP8_MISALIGNED, "a cast at an odd address");
+    require(cast(nullptr, misplaced(ROW_RANDOM)) == OFP8_MISALIGNED, "random bits at an odd address");
+    require(ofp8_cuda_quantize(&good, misplaced(shape), source.device(), &copy.copy, nullptr, nullptr, nullptr) ==
+                OFP8_MISALIGNED,
+            "a shape at an odd address");
+    require(ofp8_cuda_quantize(&good, &shape, source.device(), misplaced(copy.copy), nullptr, nullptr, nullptr) ==
+                OFP8_MISALIGNED,
+            "a copy at an odd address");
+    require(ofp8_cuda_quantize(misplaced(good), &shape, source.device(), &copy.copy, nullptr, nullptr, nullptr) ==
+                OFP8_MISALIGNED,
+            "a recipe at an odd address");
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -965,6 +1039,7 @@ int main(int count, char **arguments)
     }
     std::printf("device: %s\n", device_name().c_str());
     helpers();
+    reductions();
     check_statuses();
     check_update_scales();
     for (u32 type : {OFP8_F32, OFP8_F16, OFP8_BF16}) {

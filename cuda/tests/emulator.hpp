@@ -28,7 +28,7 @@
 
 struct dim3 {
     unsigned x, y, z;
-    explicit dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {}
+    dim3(unsigned across = 1, unsigned down = 1, unsigned deep = 1) : x(across), y(down), z(deep) {}
 };
 struct alignas(8) uint2 {
     unsigned x, y;
@@ -123,8 +123,9 @@ inline bool release(unsigned from, unsigned to, State state)
     return waits;
 }
 
-inline void run_block(unsigned threads)
+inline void run_block()
 {
+    const unsigned threads = blockDim.x * blockDim.y * blockDim.z;
     fibers.resize(std::max<std::size_t>(fibers.size(), threads));
     exchange.resize(fibers.size());
     for (unsigned i = 0; i < threads; ++i) {
@@ -133,7 +134,8 @@ inline void run_block(unsigned threads)
     for (;;) {
         for (current = 0; current < threads; ++current) {
             if (fibers[current].state == State::Ready) {
-                threadIdx = dim3(current, 0, 0);
+                const unsigned row = current / blockDim.x;
+                threadIdx = dim3(current % blockDim.x, row % blockDim.y, row / blockDim.y);
                 resume(fibers[current]);
             }
         }
@@ -152,15 +154,15 @@ inline void run_block(unsigned threads)
     }
 }
 
-inline cudaError_t launch(std::function<void()> kernel, dim3 grid, unsigned threads)
+inline cudaError_t launch(std::function<void()> kernel, dim3 grid, dim3 block)
 {
     work = std::move(kernel);
     gridDim = grid;
-    blockDim = dim3(threads);
+    blockDim = block;
     for (unsigned y = 0; y < grid.y; ++y) {
         for (unsigned x = 0; x < grid.x; ++x) {
             blockIdx = dim3(x, y, 0);
-            run_block(threads);
+            run_block();
         }
     }
     return cudaSuccess;
@@ -208,14 +210,18 @@ inline unsigned __reduce_add_sync(unsigned, unsigned value)
 
 template <class T> T atomicMax(T *place, T value) { return std::exchange(*place, std::max(*place, value)); }
 template <class T> T atomicMin(T *place, T value) { return std::exchange(*place, std::min(*place, value)); }
+template <class T> T atomicCAS(T *place, T expected, T value)
+{
+    return *place == expected ? std::exchange(*place, value) : *place;
+}
 template <class T> T atomicAdd(T *place, T value) { return std::exchange(*place, *place + value); }
 
 namespace ofp8::kernel {
 
 template <class Arguments>
-cudaError_t launch(void (*kernel)(Arguments), dim3 grid, unsigned threads, cudaStream_t, Arguments arguments)
+cudaError_t launch(void (*kernel)(Arguments), dim3 grid, dim3 block, cudaStream_t, Arguments arguments)
 {
-    return emulator::launch([=] { kernel(arguments); }, grid, threads);
+    return emulator::launch([=] { kernel(arguments); }, grid, block);
 }
 
 } // namespace ofp8::kernel

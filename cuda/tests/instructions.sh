@@ -56,6 +56,15 @@ done
 expect "sm_120a with OFP8_USE_CVT_RS" "$(ptx 120a-rs 120a -DOFP8_USE_CVT_RS=1 "$@")" "$fp8" "$narrow"
 expect "sm_100a with all switches off" \
     "$(ptx off 100a -DOFP8_PTX_FP8=0 -DOFP8_PTX_NARROW=0 -DOFP8_PTX_BF16=0 "$@")"
+# Each switch alone.
+rs=-DOFP8_USE_CVT_RS=1
+without() { printf '%s\n' "$fp8" "$narrow" "$stochastic" | grep -vE "$1"; }
+expect "sm_100a without OFP8_PTX_FP8" "$(ptx off-fp8 100a $rs -DOFP8_PTX_FP8=0 "$@")" \
+    "$(without '(e4m3x2|e5m2x2)\.(f32|f16x2)$|f16x2\.(e4m3x2|e5m2x2)')"
+expect "sm_100a without OFP8_PTX_NARROW" "$(ptx off-narrow 100a $rs -DOFP8_PTX_NARROW=0 "$@")" \
+    "$(without 'e2m1|e2m3|e3m2|ue8m0')"
+expect "sm_100a without OFP8_PTX_BF16" "$(ptx off-bf16 100a $rs -DOFP8_PTX_BF16=0 "$@")" "$(without bf16x2)"
+expect "sm_100a without OFP8_PTX_STOCHASTIC" "$(ptx off-rs 100a $rs -DOFP8_PTX_STOCHASTIC=0 "$@")" "$(without 'cvt\.rs')"
 
 # With fast math: whatever flushes or approximates would be an operation that the header left to the compiler. (The sums
 # of this test itself are exempt.)

@@ -46,6 +46,23 @@ static_assert(ofp8::decode<Format::E8M0>(0) == 0x1p-127f, "a subnormal f32");
 static_assert(ofp8::exponent_code<Format::E4M3>(ofp8::ExponentRule::RoundUp, ofp8::amax_of(449.0f)) == 0x80, "RCEIL");
 static_assert(ofp8::scale_from_amax<Format::E4M3>({}, ofp8::amax_of(-7.0f)).dequantize == 1.0f / 64.0f, "448 / 7");
 static_assert(ofp8::random_block({0, 0, 0}, 0).word[0] == 0x6627E8D5u, "the known answer for a zero key and counter");
+// Fewer random bits than one count as one: a rounding that shifted by 32 would not compile here.
+constexpr Cast stochastic(Rounding rounding, unsigned bits) { return {rounding, Saturation::Finite, NanPolicy::Canonical, bits}; }
+template <class Float> constexpr bool no_random_bits_are_one(Float value)
+{
+    for (const Rounding rounding : {Rounding::StochasticA, Rounding::StochasticB, Rounding::StochasticC}) {
+        for (const unsigned word : {0u, 1u, ~0u}) {
+            if (ofp8::encode<Format::E4M3>(value, stochastic(rounding, 0), word) !=
+                    ofp8::encode<Format::E4M3>(value, stochastic(rounding, 1), word) ||
+                ofp8::encode<Format::E4M3>(value, stochastic(rounding, 33), word) !=
+                    ofp8::encode<Format::E4M3>(value, stochastic(rounding, 32), word)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+static_assert(no_random_bits_are_one(0.3f) && no_random_bits_are_one(0.3) && no_random_bits_are_one(0x1p-12f), "1 to 32");
 static_assert(ofp8::pack_fp6(0x04030201) == 1 + (2 << 6) + (3 << 12) + (4 << 18), "1 + 2 * 2^6 + 3 * 2^12 + 4 * 2^18");
 
 // Under None every code that is not NaN comes back.
@@ -664,6 +681,29 @@ void check_packing()
     }
 }
 
+// Statistics merge as the library's do, those of nothing too: all zero, or what Stats begins with.
+void check_merging()
+{
+    ofp8::Stats some;
+    ofp8::count_element<Format::E4M3>(some, -0.5f, 0xB0, false);
+    ofp8::count_element<Format::E4M3>(some, 1e9f, 0x7E, true);
+    ofp8::Stats zeros;
+    zeros.min_nonzero = 0;
+    ofp8::Stats other;
+    ofp8::count_element<Format::E4M3>(other, 0.0f, 0, false);
+    for (const ofp8::Stats &a : {some, zeros, ofp8::Stats{}, other}) {
+        for (const ofp8::Stats &b : {some, zeros, ofp8::Stats{}, other}) {
+            ofp8_stats ours, theirs, added;
+            const ofp8::Stats both = ofp8::merge_stats(a, b);
+            std::memcpy(&ours, &both, sizeof ours);
+            std::memcpy(&theirs, &a, sizeof theirs);
+            std::memcpy(&added, &b, sizeof added);
+            require(ofp8_merge_stats(&theirs, &added));
+            require(std::memcmp(&ours, &theirs, sizeof ours) == 0, "merged statistics");
+        }
+    }
+}
+
 } // namespace
 
 int main(int count, char **arguments)
@@ -676,7 +716,8 @@ int main(int count, char **arguments)
     scales(full);
     layouts(full);
     jobs.push_back(check_packing);
-    run_jobs("packing");
+    jobs.push_back(check_merging);
+    run_jobs("packing, merging");
     std::printf("arith: %" PRIu64 " comparisons, %u differences\n", compared.load(), failures.load());
     return failures == 0 ? 0 : 1;
 }
