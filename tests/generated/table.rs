@@ -15,9 +15,11 @@ const PAGE_HEAD: &str = "\
 ";
 
 const LEGEND: &str = "
-Codes narrower than a byte lie in the low bits. *Overflows from* is the smallest `f32` magnitude
-that rounding to nearest-even takes beyond the largest value; *overflow gives* is what such a value
-becomes under `Saturation::None` (under the default, `Finite`, it is always the largest value).
+Names are Rust's; C and C++ have them in capitals (`Format::E4M3Fnuz`, `OFP8_E4M3FNUZ`,
+`ofp8::Format::E4M3FNUZ`). Codes narrower than a byte lie in the low bits. *Overflows from* is the
+smallest `f32` magnitude that rounding to nearest-even takes beyond the largest value; *overflow
+gives* is what such a value becomes under `Saturation::None` (under the default, `Finite`, it is
+always the largest value).
 E8M0 has no zero, no sign and no subnormals. MX INT8 is fixed point, so that all its values are
 normal; its code 0x80 decodes to -2, which no encoding gives. The Binary8 formats are those of IEEE
 P3109, an unapproved draft (v4.0, June 2026).
