@@ -1750,6 +1750,30 @@ ofp8_status ofp8_convert_scales_e8m0_to_f32(const struct ofp8_layout *from,
                                             size_t target_count);
 
 /**
+ * Writes the scales by which the recipe to dequantizes codes that were quantized by from, to the
+ * same values, where the blocks of to are parts of those of from: each is the scale of the block
+ * that it lies in. From 128 x 128 blocks to 1 x 128, from 1 x 128 to 1 x 32; from f32 to E8M0 where
+ * every scale is a power of two that E8M0 has (NaN becomes 0xFF), and back. Both lie in the
+ * scale_order of their recipes; their numbers are what ofp8_scale_count says.
+ *
+ * Statuses: those of a recipe; OFP8_RECIPE, too, for two element formats, for blocks that are not
+ * parts of the others, and under two levels; OFP8_SCALE for a scale that to cannot store;
+ * OFP8_LENGTH, OFP8_SHAPE, OFP8_NULL_POINTER, OFP8_MISALIGNED, OFP8_OVERLAP.
+ *
+ * The caller guarantees:
+ * from and to as recipe in ofp8_scale_grid; source points to source_count scales of the
+ * kind of from, target to memory for target_count of the kind of to.
+ */
+ofp8_status ofp8_expand_scales(const struct ofp8_recipe *from,
+                               const struct ofp8_recipe *to,
+                               size_t rows,
+                               size_t cols,
+                               const void *source,
+                               size_t source_count,
+                               void *target,
+                               size_t target_count);
+
+/**
  * Writes the bytes that the state of so many tensors takes: OFP8_DELAYED_SIZE, checked.
  *
  * Statuses: those of the rules (OFP8_NULL_POINTER, OFP8_MISALIGNED, OFP8_STRUCT_SIZE,

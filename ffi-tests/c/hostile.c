@@ -470,6 +470,10 @@ CALL(convert_scales_e8m0_to_f32)
 {
     return ofp8_convert_scales_e8m0_to_f32(A(0).p, A(1).p, A(2).n, A(3).p, A(4).p, A(5).n);
 }
+CALL(expand_scales)
+{
+    return ofp8_expand_scales(A(0).p, A(1).p, A(2).n, A(3).n, A(4).p, A(5).n, A(6).p, A(7).n);
+}
 CALL(delayed_size) { return ofp8_delayed_size(A(0).p, A(1).n, A(2).p); }
 CALL(delayed_init) { return ofp8_delayed_init(A(0).p, A(1).n, A(2).p, A(3).n); }
 CALL(delayed_record) { return ofp8_delayed_record(A(0).p, A(1).p, A(2).n, A(3).n, A(4).u); }
@@ -646,6 +650,11 @@ static const struct function {
     {FUNCTION(convert_scales_e8m0_to_f32),
      {LAYOUT(from, layout), IN(source, world.codes, 1), GRID_COUNT(source_count), LAYOUT(to, more_layout),
       OUT(target, world.target, 4), GRID_COUNT(target_count)}},
+    {FUNCTION(expand_scales),
+     {STRUCT(from, &world.recipe, NULL_POINTER, of_recipe), STRUCT(to, &world.bytes_recipe, NULL_POINTER, of_recipe),
+      SIZE_OF(rows, ROWS, S(LENGTH), S(LENGTH) | S(SHAPE)), SIZE_OF(cols, COLS, S(LENGTH), S(LENGTH) | S(SHAPE)),
+      IN(source, world.scales, 4), SIZE_OF(source_count, BLOCKS, S(LENGTH), S(LENGTH) | S(SHAPE)),
+      OUT(target, world.target, 1), SIZE_OF(target_count, BLOCKS, S(LENGTH), S(LENGTH) | S(SHAPE))}},
     {FUNCTION(delayed_size), {RULES, SIZE_OF(tensors, 2, S(OK), S(SHAPE)), OUT(size, world.size, 8)}},
     {FUNCTION(delayed_init),
      {RULES, SIZE_OF(tensors, 2, S(LENGTH), S(SHAPE) | S(LENGTH)), OUT(state, world.state, 4), STATE_SIZE}},

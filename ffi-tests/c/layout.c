@@ -378,8 +378,51 @@ static void copies_in_order(void)
     }
 }
 
+/* From 128 x 128 blocks with f32 scales to 1 x 32 with E8M0, in tiles; and what E8M0 does not have. */
+static void expanded(void)
+{
+    float coarse[4] = {1.0f, 2.0f, 0.5f, 4.0f};
+    uint8_t fine[256 * 8];
+    ofp8_recipe from, to;
+    size_t count = 0, offset = 0;
+    ofp8_layout layout = ordered(OFP8_LAYOUT_TILE_128X4, 130, 5);
+    memset(&from, 0, sizeof from);
+    from.struct_size = sizeof from;
+    from.element = OFP8_E4M3;
+    from.block_rows = from.block_cols = 128;
+    to = from;
+    to.block_rows = 1;
+    to.block_cols = 32;
+    to.scaling = OFP8_SCALING_E8M0;
+    to.scale_order = OFP8_LAYOUT_TILE_128X4;
+    CHECK(ofp8_scale_count(&to, 130, 160, &count) == OFP8_OK && count == sizeof fine);
+    memset(fine, PATTERN, sizeof fine);
+    CHECK(ofp8_expand_scales(&from, &to, 130, 160, coarse, 4, fine, count) == OFP8_OK);
+    for (size_t row = 0; row < 130; ++row) {
+        for (size_t col = 0; col < 5; ++col) {
+            static const uint8_t codes[4] = {127, 128, 126, 129};
+            CHECK(ofp8_layout_index(&layout, row, col, &offset) == OFP8_OK);
+            CHECK(fine[offset] == codes[row / 128 * 2 + col / 4]);
+        }
+    }
+    CHECK(fine[sizeof fine - 1] == 0);
+    memset(fine, PATTERN, sizeof fine);
+    coarse[3] = 3.0f;
+    CHECK(ofp8_expand_scales(&from, &to, 130, 160, coarse, 4, fine, count) == OFP8_SCALE);
+    coarse[3] = 4.0f;
+    CHECK(ofp8_expand_scales(&from, &to, 130, 160, coarse, 3, fine, count) == OFP8_LENGTH);
+    from.block_cols = 48;
+    CHECK(ofp8_expand_scales(&from, &to, 130, 96, coarse, 4, fine, 256 * 4) == OFP8_RECIPE);
+    from.block_cols = 128;
+    from.scaling = OFP8_SCALING_TWO_LEVEL;
+    from.block_scale = OFP8_UE4M3;
+    CHECK(ofp8_expand_scales(&from, &to, 130, 160, coarse, 4, fine, count) == OFP8_RECIPE);
+    CHECK(fine[0] == PATTERN && fine[sizeof fine - 1] == PATTERN);
+}
+
 int main(void)
 {
+    expanded();
     index_and_inverse();
     sizes();
     convert();

@@ -6,7 +6,7 @@
 use ofp8_ffi_tests::workspace;
 
 /// The files of the C ABI, in the order in which the header tells its story.
-const FILES: [&str; 15] = [
+const FILES: [&str; 16] = [
     "status",
     "kernel",
     "info",
@@ -19,6 +19,7 @@ const FILES: [&str; 15] = [
     "block",
     "inspect",
     "layout",
+    "expand",
     "delayed",
     "accumulate",
     "gradient",

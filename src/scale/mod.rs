@@ -29,6 +29,7 @@ mod batch;
 mod block;
 mod copies;
 pub mod delayed;
+mod expand;
 mod grid;
 mod pass;
 mod presets;

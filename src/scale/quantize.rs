@@ -529,15 +529,22 @@ impl Recipe {
         scales: Option<&ScalesMut<'_>>,
     ) -> Result<(), Error> {
         if let Some(scales) = scales {
-            self.check_kind(scales.kind())?;
-            if grid.places() != scales.len() {
-                return Err(Error::Length);
-            }
+            self.check_room(grid, scales)?;
         }
         if self.cast.rounding.random_bits() > random.map_or(0, |_| Philox::BITS) {
             return Err(Error::RandomBits);
         }
         Ok(())
+    }
+
+    /// Whether the scales of a grid can be written there.
+    pub(super) fn check_room(&self, grid: &Grid, scales: &ScalesMut<'_>) -> Result<(), Error> {
+        self.check_kind(scales.kind())?;
+        if grid.places() == scales.len() {
+            Ok(())
+        } else {
+            Err(Error::Length)
+        }
     }
 
     /// Whether these are the scales of a matrix of that shape.

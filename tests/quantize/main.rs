@@ -13,6 +13,7 @@ mod data;
 mod dequantize;
 #[cfg(target_arch = "x86_64")]
 mod environment;
+mod expand;
 mod measure;
 mod model;
 mod order;
