@@ -329,8 +329,8 @@ fn max_of_each(of: [__m512i; LANES]) -> __m512i {
 struct Constants {
     clamp: __m512,
     min_normal: __m512,
-    /// Added to the bits of the power of two at or below a value, it makes `m`.
-    to_m: __m512i,
+    /// Times the power of two at or below a value, it makes `m`.
+    to_m: __m512,
     /// What the halves of a sum are multiplied by, so that its exponent and its significand fall
     /// into place, the magnitude in byte 1.
     place: __m512i,
@@ -340,8 +340,8 @@ struct Constants {
     order: __m512i,
     /// The bit of a code that is its sign; 0 where the format drops it.
     sign: __m512i,
-    /// The code that is to become 0: negative zero where there is one zero, else 0 itself.
-    no_zero: __m512i,
+    /// Whether zero has no sign although other values do.
+    one_zero: bool,
     /// Whether codes are stored past the caches.
     stream: bool,
 }
@@ -364,13 +364,13 @@ impl Constants {
         Constants {
             clamp: _mm512_set1_ps(plain.clamp),
             min_normal: _mm512_set1_ps(f32::from_bits(params.min_normal)),
-            to_m: _mm512_set1_epi32((params.discarded << F32_MANTISSA_BITS) as i32),
+            to_m: _mm512_set1_ps(power_of_two(params.discarded as i32)),
             place: _mm512_set1_epi32(place),
             bias: _mm512_set1_epi32(-((lowest as i32) << 8)),
             // SAFETY: 64 bytes are read from an array of 64.
             order: unsafe { _mm512_loadu_si512(order.as_ptr().cast()) },
             sign: _mm512_set1_epi8(sign),
-            no_zero: _mm512_set1_epi8(if plain.one_zero { sign } else { 0 }),
+            one_zero: plain.one_zero,
             stream: params.stream,
         }
     }
@@ -404,7 +404,9 @@ fn encode<S: Float, const BOUNDED: bool>(
             slow(from, to);
             continue;
         }
-        let (block, zero) = encode_block::<BOUNDED>(constants, x, |_, y, _, m| _mm512_add_ps(y, m));
+        let (block, zero) = encode_block::<BOUNDED>(constants, x, |_, y, power| {
+            _mm512_fmadd_ps(_mm512_castsi512_ps(power), constants.to_m, y)
+        });
         zeros += zero.count_ones() as u64;
         // SAFETY: 64 bytes into a block of 64, which lies at a multiple of 64 where it must.
         unsafe {
@@ -430,7 +432,9 @@ fn encode<S: Float, const BOUNDED: bool>(
         slow(from, to);
         return zeros;
     }
-    let (block, zero) = encode_block::<BOUNDED>(constants, x, |_, y, _, m| _mm512_add_ps(y, m));
+    let (block, zero) = encode_block::<BOUNDED>(constants, x, |_, y, power| {
+        _mm512_fmadd_ps(_mm512_castsi512_ps(power), constants.to_m, y)
+    });
     let mask = u64::MAX >> (BLOCK - from.len());
     // SAFETY: only the `from.len()` first bytes are written, the length of `to`.
     unsafe { _mm512_mask_storeu_epi8(to.as_mut_ptr().cast(), mask, block) };
@@ -446,8 +450,9 @@ fn has_nan(x: [__m512; 4]) -> bool {
     low | high != 0
 }
 
-/// The codes of 64 elements that are not NaN, and, where all is bounded, which of them are zero;
-/// `rounded` adds `m` to a value, given the power of two at or below it.
+/// The codes of 64 elements that are not NaN, and which of them are zero;
+/// `rounded` adds `m` to a value, given the power of two at or below it, whose exact product with
+/// another one `m` is: one fused instruction.
 ///
 /// The sum has the exponent of `m` and, in its low bits, the rounded significand: the dot product of
 /// its halves with two powers of two brings both to their places in byte 1, and leaves the sign in
@@ -458,7 +463,7 @@ fn has_nan(x: [__m512; 4]) -> bool {
 fn encode_block<const BOUNDED: bool>(
     constants: &Constants,
     x: [__m512; 4],
-    rounded: impl Fn(usize, __m512, __m512i, __m512) -> __m512,
+    rounded: impl Fn(usize, __m512, __m512i) -> __m512,
 ) -> (__m512i, u64) {
     /// Absolute minimum and maximum, with the sign of the first operand.
     const ABS_MIN: i32 = 0b0010;
@@ -473,9 +478,7 @@ fn encode_block<const BOUNDED: bool>(
         };
         let power = _mm512_range_ps::<ABS_MAX>(y, constants.min_normal);
         let power = _mm512_and_si512(_mm512_castps_si512(power), exponent);
-        let m = _mm512_add_epi32(power, constants.to_m);
-        let sum = rounded(i, y, power, _mm512_castsi512_ps(m));
-        let sum = _mm512_castps_si512(sum);
+        let sum = _mm512_castps_si512(rounded(i, y, power));
         placed[i] = _mm512_dpwssd_epi32(constants.bias, sum, constants.place);
     }
     let low = _mm512_permutex2var_epi8(placed[0], constants.order, placed[1]);
@@ -484,13 +487,10 @@ fn encode_block<const BOUNDED: bool>(
     let signs = _mm512_shuffle_i64x2::<0b11_10_11_10>(low, high);
     // magnitude | sign & signs
     let codes = _mm512_ternarylogic_epi32::<0b1111_1000>(magnitudes, signs, constants.sign);
-    let kept = _mm512_cmpneq_epi8_mask(codes, constants.no_zero);
-    let codes = _mm512_maskz_mov_epi8(kept, codes);
-    let zeros = if BOUNDED {
-        _mm512_testn_epi8_mask(magnitudes, magnitudes)
-    } else {
-        0
-    };
+    let zeros = _mm512_testn_epi8_mask(magnitudes, magnitudes);
+    if constants.one_zero {
+        return (_mm512_maskz_mov_epi8(!zeros, codes), zeros);
+    }
     (codes, zeros)
 }
 
@@ -901,11 +901,12 @@ fn encode_noisy<S: Float>(
         if has_nan(x) {
             return false;
         }
-        let (block, _) = encode_block::<false>(constants, x, |i, y, power, m| {
+        let (block, _) = encode_block::<false>(constants, x, |i, y, power| {
             let ulp = _mm512_sub_epi32(power, noise.ulp_below);
             let fraction = select(noise.used, _mm512_sllv_epi32(bits[i], noise.place), ulp);
-            let noise = _mm512_castsi512_ps(fraction);
-            _mm512_add_round_ps::<TRUNCATE>(_mm512_add_round_ps::<TRUNCATE>(y, noise), m)
+            let noisy = _mm512_add_round_ps::<TRUNCATE>(y, _mm512_castsi512_ps(fraction));
+            let power = _mm512_castsi512_ps(power);
+            _mm512_fmadd_round_ps::<TRUNCATE>(power, constants.to_m, noisy)
         });
         let mask = u64::MAX >> (BLOCK - from.len());
         // SAFETY: only the `from.len()` first bytes are written, the length of `to`.

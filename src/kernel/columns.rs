@@ -21,7 +21,7 @@ use crate::matrix::{Matrix, MatrixMut};
 use crate::random::Philox;
 use crate::stats::Stats;
 
-/// The most columns of a tile: the buffers of all steps take 13 KiB of stack on 64-bit machines (and
+/// The most columns of a tile: the buffers of all steps take 17 KiB of stack on 64-bit machines (and
 /// 32 KiB more for a transposed copy), 1 KiB (2 KiB more) elsewhere. Narrower ones read memory in
 /// pieces too short to be fetched ahead.
 pub(crate) const COLUMNS: usize = if cfg!(target_pointer_width = "64") {
@@ -30,16 +30,13 @@ pub(crate) const COLUMNS: usize = if cfg!(target_pointer_width = "64") {
     64
 };
 
-/// The most columns of a tile of one row whose blocks are such that their factors need no buffer
-/// ([`Factors::groups`]): it stays in the first-level cache.
-const COLUMNS_OF_ONE_ROW: usize = 4 * COLUMNS;
+/// The most elements of a tile of whole rows whose blocks lie in one row each: it stays in the
+/// first-level cache.
+pub(crate) const ROW_TILE: usize = 4 * COLUMNS;
 
-/// The most columns of a tile of blocks of that shape; 0 rows for all there are.
-pub(crate) fn most_columns(rows: usize, width: usize) -> usize {
-    match Factors::groups(Operation::Shift, width, &[]) {
-        Some(_) if rows == 1 => COLUMNS_OF_ONE_ROW,
-        _ => COLUMNS,
-    }
+/// Whether blocks of one row and of that width can be handled in such tiles.
+pub(crate) fn is_row_width(width: usize) -> bool {
+    Factors::groups(Operation::Shift, width, &[]).is_some()
 }
 
 /// Elements a chunk where a cast needs all steps.
@@ -69,6 +66,8 @@ impl Tile {
 pub(crate) struct Blocks<'a> {
     /// Columns of a block.
     pub width: usize,
+    /// Blocks of each row, where rows have their own; else 0.
+    pub of_row: usize,
     /// The bits of the amax of each, as `f32`; above infinity where there is a NaN.
     pub amaxes: &'a [u32],
     /// What is done to their elements.
@@ -85,10 +84,18 @@ pub(crate) struct Buffers {
     pub amaxes: [u32; COLUMNS],
     /// By what its elements are multiplied or divided.
     pub factors: [f32; COLUMNS],
-    /// The byte of its scale.
-    pub codes: [u8; COLUMNS],
-    /// The factor of each column, while encoding; before that, scales.
+    /// Its scale.
+    pub scales: ScaleBuffers,
+    /// The factor of each column, while encoding.
     pub scratch: [f32; COLUMNS],
+}
+
+/// Memory for the scales of blocks, of one kind or the other.
+pub(crate) struct ScaleBuffers {
+    /// Bytes.
+    pub codes: [u8; COLUMNS],
+    /// f32 scales.
+    pub f32: [f32; COLUMNS],
 }
 
 impl Buffers {
@@ -96,7 +103,10 @@ impl Buffers {
         Buffers {
             amaxes: [0; COLUMNS],
             factors: [0.0; COLUMNS],
-            codes: [0; COLUMNS],
+            scales: ScaleBuffers {
+                codes: [0; COLUMNS],
+                f32: [0.0; COLUMNS],
+            },
             scratch: [0.0; COLUMNS],
         }
     }
@@ -128,6 +138,24 @@ pub(super) fn ranges<I: Isa, S: FitsF32>(
 
 /// Blocks of one row from which on each is looked at along the row.
 const LANES: usize = 16;
+
+/// See [`super::row_ranges`].
+pub(super) fn row_ranges<I: Isa, S: FitsF32>(
+    isa: I,
+    source: Matrix<'_, S>,
+    tile: &Tile,
+    width: usize,
+    amaxes: &mut [u32; COLUMNS],
+) -> u32 {
+    let blocks = tile.cols.len().div_ceil(width.max(1));
+    let mut least = INFINITY;
+    for (number, row) in tile.rows.clone().enumerate() {
+        let (_, row) = tile.row(source, row);
+        let amaxes = amaxes.get_mut(number * blocks..).unwrap_or_default();
+        least = least.min(isa.row_extremes(row, width, amaxes));
+    }
+    least
+}
 
 /// The same for blocks of one column.
 #[inline(always)]
@@ -230,6 +258,8 @@ pub(super) fn encode_transposed<I: Isa, S: FitsF32>(
 struct Columns<'a> {
     params: &'a Params,
     factors: Factors<'a>,
+    /// How many of them a row has for itself.
+    of_row: usize,
     random: Option<Philox>,
     /// The bits of the largest absolute value after its factor.
     largest: u32,
@@ -254,9 +284,13 @@ impl<'a> Columns<'a> {
             }
             (most, largest)
         });
-        let groups = Factors::groups(blocks.operation, blocks.width, blocks.factors);
-        // Rows of a shard may begin in the middle of a group.
-        let factors = groups.filter(|_| source.is_whole()).unwrap_or_else(|| {
+        let as_they_are = match blocks.width {
+            1 => Some(Factors::Each(blocks.operation, blocks.factors)),
+            // Rows of a shard may begin in the middle of a group.
+            width => Factors::groups(blocks.operation, width, blocks.factors)
+                .filter(|_| source.is_whole()),
+        };
+        let factors = as_they_are.unwrap_or_else(|| {
             let scratch = scratch.get_mut(..tile.cols.len()).unwrap_or_default();
             let columns = scratch.chunks_mut(blocks.width.max(1));
             for (columns, &by) in columns.zip(blocks.factors) {
@@ -268,14 +302,18 @@ impl<'a> Columns<'a> {
         Columns {
             params,
             factors,
+            of_row: blocks.of_row,
             random: blocks.random,
             largest,
             is_plain: is_plain && most < INFINITY,
         }
     }
 
+    // Inlined, so that the counts of a row stay in registers: adding them up from memory takes as long as
+    // the codes of 64 elements.
     /// Encodes one row of the tile. Where the loop is the plain one, the statistics lack amax and
     /// minimum.
+    #[inline(always)]
     fn encode<I: Isa, S: FitsF32>(
         &self,
         isa: I,
@@ -285,7 +323,10 @@ impl<'a> Columns<'a> {
         codes: &mut [u8],
     ) -> Stats {
         let (first, from) = tile.row(source, row);
-        let factors = self.factors.from(first);
+        let factors = match self.factors {
+            Factors::Groups { .. } => self.factors.skip(self.of_row * (row - tile.rows.start)),
+            _ => self.factors.skip(first),
+        };
         if self.is_plain
             && let Some(stats) = self.encode_plain(isa, factors, from, codes)
         {
@@ -299,6 +340,7 @@ impl<'a> Columns<'a> {
     }
 
     /// Encodes a row in one pass, if there is such a loop for the cast.
+    #[inline(always)]
     fn encode_plain<I: Isa, S: FitsF32>(
         &self,
         isa: I,
@@ -330,6 +372,7 @@ impl<'a> Columns<'a> {
     }
 
     /// Encodes a row by any cast.
+    #[inline(never)]
     fn encode_general<I: Isa, S: FitsF32>(
         &self,
         isa: I,

@@ -104,13 +104,21 @@ impl<'a> Factors<'a> {
         }
     }
 
-    /// Those of the elements from number `first` on, which is 0 for groups.
-    pub(super) fn from(self, first: usize) -> Factors<'a> {
+    /// Those after the first `count` numbers.
+    pub(super) fn skip(self, count: usize) -> Factors<'a> {
+        let after = |numbers: &'a [f32]| numbers.get(count..).unwrap_or_default();
         match self {
-            Factors::Each(operation, numbers) => {
-                Factors::Each(operation, numbers.get(first..).unwrap_or_default())
-            }
-            _ => self,
+            Factors::One(_) => self,
+            Factors::Each(operation, numbers) => Factors::Each(operation, after(numbers)),
+            Factors::Groups {
+                operation,
+                log,
+                numbers,
+            } => Factors::Groups {
+                operation,
+                log,
+                numbers: after(numbers),
+            },
         }
     }
 

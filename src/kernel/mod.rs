@@ -34,7 +34,7 @@ mod table;
 mod tests;
 mod transpose;
 
-pub(crate) use columns::{Blocks, Buffers, COLUMNS, Tile, most_columns};
+pub(crate) use columns::{Blocks, Buffers, COLUMNS, ROW_TILE, ScaleBuffers, Tile, is_row_width};
 pub use cpu::Kernel;
 use decode::Decoding;
 pub(crate) use environment::with_default_environment;
@@ -187,6 +187,17 @@ pub(crate) fn block_ranges<S: FitsF32>(
     amaxes: &mut [u32; COLUMNS],
 ) -> u32 {
     dispatch!(columns::ranges, source, tile, width, amaxes)
+}
+
+/// The same for blocks of one row ([`is_row_width`]), one row of blocks after another. The tile has at
+/// most [`ROW_TILE`] elements, all of which are there.
+pub(crate) fn row_ranges<S: FitsF32>(
+    source: Matrix<'_, S>,
+    tile: &Tile,
+    width: usize,
+    amaxes: &mut [u32; COLUMNS],
+) -> u32 {
+    dispatch!(columns::row_ranges, source, tile, width, amaxes)
 }
 
 /// Runs `work` compiled for the kernel, as far as it is inlined.

@@ -203,6 +203,7 @@ fn compare_tile<S: FitsF32 + core::fmt::Debug>(
     let random = Philox::new(3, 4).at(5);
     let blocks_of_tile = Blocks {
         width,
+        of_row: 0,
         amaxes,
         operation: factors[0].operation(),
         factors: &numbers,

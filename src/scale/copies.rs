@@ -10,7 +10,7 @@ use super::quantize::ScalesMut;
 use super::{Block, Recipe};
 use crate::error::Error;
 use crate::float::FitsF32;
-use crate::kernel::{self, COLUMNS};
+use crate::kernel::{self, Buffers, COLUMNS};
 use crate::matrix::{Matrix, MatrixMut};
 use crate::random::Philox;
 use crate::stats::Stats;
@@ -164,11 +164,12 @@ impl Recipe {
                 &mut column,
             );
             let mut stats = [Stats::EMPTY; 2];
+            let mut buffers = Buffers::new();
             each_part(self.block, source.rows(), source.cols(), |rows, cols| {
                 let region = row_grid.region(rows.clone(), cols.clone());
-                let of_row = by_row.quantize(source, &mut row, &region);
+                let of_row = by_row.quantize(source, &mut row, &region, &mut buffers);
                 let region = column_grid.region(rows, cols);
-                let of_column = by_column.quantize(source, &mut column, &region);
+                let of_column = by_column.quantize(source, &mut column, &region, &mut buffers);
                 let [rowwise, columnwise] = stats;
                 stats = [rowwise.merge(of_row), columnwise.merge(of_column)];
             });

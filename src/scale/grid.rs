@@ -5,7 +5,7 @@ use core::ops::Range;
 
 use super::{Block, Recipe};
 use crate::error::Error;
-use crate::kernel::{COLUMNS, Tile};
+use crate::kernel::{COLUMNS, ROW_TILE, Tile};
 use crate::layout::{Layout, Steps};
 use crate::machine::IS_SMALL;
 use crate::stats::Extremes;
@@ -45,6 +45,36 @@ pub(super) struct Cell {
 pub(super) struct Region {
     pub down: Range<usize>,
     pub across: Range<usize>,
+}
+
+impl Region {
+    /// How many blocks.
+    pub fn len(&self) -> usize {
+        self.down.len() * self.across.len()
+    }
+
+    /// The blocks, row-major.
+    pub fn blocks(&self) -> impl Iterator<Item = (usize, usize)> + use<'_> {
+        let row = |i| self.across.clone().map(move |j| (i, j));
+        self.down.clone().flat_map(row)
+    }
+
+    /// Its rows of blocks.
+    pub fn rows(&self) -> impl Iterator<Item = Region> + use<'_> {
+        self.down.clone().map(|i| Region {
+            down: i..i + 1,
+            across: self.across.clone(),
+        })
+    }
+
+    /// Some of its columns of blocks.
+    pub fn part(&self, across: Range<usize>) -> Region {
+        let start = self.across.start;
+        Region {
+            down: self.down.clone(),
+            across: start + across.start..start + across.end,
+        }
+    }
 }
 
 impl Grid {
@@ -170,28 +200,35 @@ impl Grid {
         }
     }
 
-    /// Visits a region in parts one block high and at most so many columns wide, but at least one block.
-    pub fn each_run(
-        &self,
-        region: &Region,
-        columns: usize,
-        mut visit: impl FnMut(usize, Range<usize>),
-    ) {
-        let blocks = (columns / self.width().max(1)).max(1);
-        for i in region.down.clone() {
-            for first in region.across.clone().step_by(blocks) {
-                visit(i, first..region.across.end.min(first + blocks));
+    /// Visits a region in parts of at least one block: one block high and as wide as a tile may be, or,
+    /// where blocks are handled by rows, as many rows as a tile of rows may have.
+    pub fn each_part(&self, region: &Region, by_rows: bool, mut visit: impl FnMut(Region)) {
+        let Region { down, across } = region;
+        let columns = if by_rows { ROW_TILE } else { COLUMNS };
+        let wide = (columns / self.width().max(1)).max(1);
+        let high = match by_rows {
+            true => (wide / across.len().max(1)).max(1),
+            false => 1,
+        };
+        for i in down.clone().step_by(high) {
+            for j in across.clone().step_by(wide) {
+                visit(Region {
+                    down: i..down.end.min(i + high),
+                    across: j..across.end.min(j + wide),
+                });
             }
         }
     }
 
     /// The elements of such a part.
-    pub fn tile(&self, i: usize, run: &Range<usize>) -> Tile {
-        let first = part(run.start, self.block.cols, self.cols);
-        let last = part(run.end.saturating_sub(1), self.block.cols, self.cols);
+    pub fn tile(&self, region: &Region) -> Tile {
+        let extent = |blocks: &Range<usize>, size, extent| {
+            let last = part(blocks.end.saturating_sub(1), size, extent);
+            part(blocks.start, size, extent).start..last.end
+        };
         Tile {
-            rows: part(i, self.block.rows, self.rows),
-            cols: first.start..last.end,
+            rows: extent(&region.down, self.block.rows, self.rows),
+            cols: extent(&region.across, self.block.cols, self.cols),
         }
     }
 }

@@ -13,7 +13,9 @@ use super::quantize::{GivenScales, ScalesMut};
 use super::rule::TensorScale;
 use super::{BlockScale, Convention, ExponentRule, Kind, Recipe, Scaling, Special};
 use crate::float::FitsF32;
-use crate::kernel::{self, Blocks, Buffers, COLUMNS, Factor, Operation, Params, Tile};
+use crate::kernel::{
+    self, Blocks, Buffers, COLUMNS, Factor, Operation, Params, ScaleBuffers, Tile,
+};
 use crate::machine::{IS_SMALL, buffered};
 use crate::matrix::{Matrix, MatrixMut};
 use crate::random::{Philox, Random};
@@ -58,32 +60,35 @@ impl Output<'_> {
         }
     }
 
-    /// Stores the scales of blocks side by side.
-    fn store_f32(&mut self, grid: &Grid, i: usize, run: Range<usize>, scales: &[f32]) {
+    /// Stores the scales of the blocks of a region.
+    fn store_f32(&mut self, grid: &Grid, region: &Region, scales: &[f32]) {
         if let Some(ScalesMut::F32(places)) = &mut self.scales {
-            store_run(places, grid, i, run, scales);
+            store_region(places, grid, region, scales);
         }
     }
 
     /// The same for bytes.
-    fn store_codes(&mut self, grid: &Grid, i: usize, run: Range<usize>, codes: &[u8]) {
+    fn store_codes(&mut self, grid: &Grid, region: &Region, codes: &[u8]) {
         if let Some(ScalesMut::E8M0(places)) = &mut self.scales {
-            store_run(places, grid, i, run, codes);
+            store_region(places, grid, region, codes);
         }
     }
 }
 
-/// Stores values of blocks side by side.
-fn store_run<T: Copy>(places: &mut [T], grid: &Grid, i: usize, run: Range<usize>, values: &[T]) {
-    match grid.step() {
-        Some(step) => store_apart(places.get_mut(grid.index(i, run.start)..), step, values),
-        None => {
-            for (j, &value) in run.zip(values) {
-                if let Some(place) = places.get_mut(grid.index(i, j)) {
-                    *place = value;
-                }
+/// Stores values of the blocks of a region.
+fn store_region<T: Copy>(places: &mut [T], grid: &Grid, region: &Region, values: &[T]) {
+    let Some(step) = grid.step() else {
+        for ((i, j), &value) in region.blocks().zip(values) {
+            if let Some(place) = places.get_mut(grid.index(i, j)) {
+                *place = value;
             }
         }
+        return;
+    };
+    let rows = values.chunks(region.across.len().max(1));
+    for (i, values) in region.down.clone().zip(rows) {
+        let index = grid.index(i, region.across.start);
+        store_apart(places.get_mut(index..), step, values);
     }
 }
 
@@ -163,27 +168,27 @@ impl<'a> Pass<'a> {
         source: Matrix<'_, S>,
         output: &mut Output<'_>,
         region: &Region,
+        buffers: &mut Buffers,
     ) -> Stats {
         let mut stats = Stats::EMPTY;
-        let mut buffers = Buffers::new();
-        let columns = self.most_columns(source.is_whole());
-        self.grid.each_run(region, columns, |i, run| {
-            let of_run = if self.grid.is_narrow() && !self.tries_scales() {
-                self.tile(source, output, i, run, &mut buffers)
+        let in_tiles = self.grid.is_narrow() && !self.tries_scales();
+        let by_rows = in_tiles && self.is_by_rows(source);
+        self.grid.each_part(region, by_rows, |part| {
+            let of_part = if in_tiles {
+                self.tile(source, output, &part, by_rows, buffers)
             } else {
-                self.cells(source, output, i, run)
+                self.cells(source, output, &part)
             };
-            stats = stats.merge(of_run);
+            stats = stats.merge(of_part);
         });
         stats
     }
 
-    /// The most columns of a tile. The rows of a shard may begin in the middle of a block.
-    fn most_columns(&self, is_whole: bool) -> usize {
-        match is_whole && !self.grid.transposed {
-            true => kernel::most_columns(self.grid.block.rows, self.grid.width()),
-            false => COLUMNS,
-        }
+    /// Whether tiles may have many rows of blocks. (The rows of a shard may begin in the middle of a
+    /// block.)
+    fn is_by_rows<S>(&self, source: Matrix<'_, S>) -> bool {
+        let is_row = self.grid.block.rows == 1 && kernel::is_row_width(self.grid.width());
+        is_row && source.is_whole() && !self.grid.transposed
     }
 
     /// The blocks of a tile at once, but for those whose scale is zero or NaN.
@@ -191,50 +196,83 @@ impl<'a> Pass<'a> {
         &self,
         source: Matrix<'_, S>,
         output: &mut Output<'_>,
-        i: usize,
-        run: Range<usize>,
+        region: &Region,
+        by_rows: bool,
         buffers: &mut Buffers,
     ) -> Stats {
         let width = self.grid.width();
-        let tile = self.grid.tile(i, &run);
-        let min_nonzero = kernel::block_ranges(source, &tile, width, &mut buffers.amaxes);
-        let all_ordinary = self.scales(source, output, i, &run, buffers);
-        let amaxes = buffers.amaxes.get(..run.len()).unwrap_or_default();
-        let factors = buffers.factors.get(..run.len()).unwrap_or_default();
-        let scratch = &mut buffers.scratch;
-        let mut stats = Stats {
-            amax: Amax::from_bits(kernel::vectorize(|| {
-                amaxes.iter().fold(0, |most: u32, &amax| most.max(amax))
-            })),
+        let tile = self.grid.tile(region);
+        let min_nonzero = match by_rows {
+            true => kernel::row_ranges(source, &tile, width, &mut buffers.amaxes),
+            false => kernel::block_ranges(source, &tile, width, &mut buffers.amaxes),
+        };
+        let all_ordinary = self.scales(source, output, region, buffers);
+        if !all_ordinary && region.down.len() > 1 {
+            let rows = region.rows();
+            let of_row = |row| self.tile(source, output, &row, by_rows, buffers);
+            return rows.map(of_row).fold(Stats::EMPTY, Stats::merge);
+        }
+        let amaxes = buffers.amaxes.get(..region.len()).unwrap_or_default();
+        let amax = kernel::vectorize(|| amaxes.iter().fold(0, |most: u32, &amax| most.max(amax)));
+        let of_tile = match all_ordinary {
+            true => self.encode_blocks(source, output, region, 0..region.len(), buffers),
+            false => self.encode_parts(source, output, region, buffers),
+        };
+        of_tile.merge(Stats {
+            amax: Amax::from_bits(amax),
             min_nonzero,
             ..Stats::EMPTY
-        };
+        })
+    }
+
+    /// Encodes a tile one block high, of which some blocks are out of the ordinary.
+    fn encode_parts<S: FitsF32>(
+        &self,
+        source: Matrix<'_, S>,
+        output: &mut Output<'_>,
+        region: &Region,
+        buffers: &mut Buffers,
+    ) -> Stats {
+        let mut stats = Stats::EMPTY;
         let mut first = 0;
-        while let Some(rest) = factors.get(first..).filter(|rest| !rest.is_empty()) {
-            let is_special = !all_ordinary && rest.first().is_some_and(|factor| factor.is_nan());
+        while first < region.len() {
+            let rest = buffers.factors.get(first..region.len()).unwrap_or_default();
+            let is_special = rest.first().is_some_and(|factor| factor.is_nan());
             let alike = rest.iter().take_while(|by| by.is_nan() == is_special);
-            let end = match all_ordinary {
-                true => factors.len(),
-                false => first + alike.count(),
-            };
-            let part = run.start + first..run.start + end;
-            let of_part = if is_special {
-                self.cells(source, output, i, part)
-            } else {
-                let blocks = Blocks {
-                    width,
-                    amaxes: amaxes.get(first..end).unwrap_or_default(),
-                    operation: self.operation(),
-                    factors: factors.get(first..end).unwrap_or_default(),
-                    random: self.random,
-                };
-                let tile = self.grid.tile(i, &part);
-                self.encode_tile(source, output, &tile, blocks, scratch)
+            let end = first + alike.count().max(1);
+            let part = region.part(first..end);
+            let of_part = match is_special {
+                true => self.cells(source, output, &part),
+                false => self.encode_blocks(source, output, &part, first..end, buffers),
             };
             stats = stats.merge(of_part);
             first = end;
         }
         stats
+    }
+
+    /// Encodes a region of ordinary blocks; their places in the buffers.
+    fn encode_blocks<S: FitsF32>(
+        &self,
+        source: Matrix<'_, S>,
+        output: &mut Output<'_>,
+        region: &Region,
+        places: Range<usize>,
+        buffers: &mut Buffers,
+    ) -> Stats {
+        let blocks = Blocks {
+            width: self.grid.width(),
+            of_row: match region.down.len() {
+                1 => 0,
+                _ => region.across.len(),
+            },
+            amaxes: buffers.amaxes.get(places.clone()).unwrap_or_default(),
+            operation: self.operation(),
+            factors: buffers.factors.get(places).unwrap_or_default(),
+            random: self.random,
+        };
+        let tile = self.grid.tile(region);
+        self.encode_tile(source, output, &tile, blocks, &mut buffers.scratch)
     }
 
     /// Stores the scales of blocks with these amaxes, and says by what their elements are divided:
@@ -243,36 +281,17 @@ impl<'a> Pass<'a> {
         &self,
         source: Matrix<'_, S>,
         output: &mut Output<'_>,
-        i: usize,
-        run: &Range<usize>,
+        region: &Region,
         buffers: &mut Buffers,
     ) -> bool {
-        let amaxes = buffers.amaxes.get(..run.len()).unwrap_or_default();
-        let factors = buffers.factors.get_mut(..run.len()).unwrap_or_default();
-        let codes = buffers.codes.get_mut(..run.len()).unwrap_or_default();
-        let all_finite = match self.rule {
-            Some(BatchRule::E8M0(rule)) => {
-                let all_finite = rule.scales(amaxes, codes, factors);
-                output.store_codes(&self.grid, i, run.clone(), codes);
-                all_finite
-            }
-            Some(BatchRule::F32(rule)) => {
-                let scales = buffers.scratch.get_mut(..run.len()).unwrap_or_default();
-                let all_finite = rule.scales(amaxes, scales, factors);
-                output.store_f32(&self.grid, i, run.clone(), scales);
-                all_finite
-            }
-            None => {
-                factors.fill(f32::NAN);
-                false
-            }
-        };
-        if all_finite {
+        let amaxes = buffers.amaxes.get(..region.len()).unwrap_or_default();
+        let factors = buffers.factors.get_mut(..region.len()).unwrap_or_default();
+        if self.scales_of_batch(output, region, amaxes, factors, &mut buffers.scales) {
             return true;
         }
         let mut all_ordinary = true;
-        let unknown = run.clone().zip(amaxes).zip(factors);
-        for ((j, &amax), factor) in unknown.filter(|(_, factor)| factor.is_nan()) {
+        let unknown = region.blocks().zip(amaxes).zip(factors);
+        for (((i, j), &amax), factor) in unknown.filter(|(_, factor)| factor.is_nan()) {
             let mut cell = self.grid.cell(i, j);
             let scale = self.scale(source, &mut cell, Some(Amax::from_bits(amax)));
             output.store(cell.index, &scale);
@@ -283,6 +302,36 @@ impl<'a> Pass<'a> {
             }
         }
         all_ordinary
+    }
+
+    /// The same for all blocks whose scales can be computed at once: those whose amax is finite, if
+    /// the rule is one for that. Returns whether these are all.
+    fn scales_of_batch(
+        &self,
+        output: &mut Output<'_>,
+        region: &Region,
+        amaxes: &[u32],
+        factors: &mut [f32],
+        scales: &mut ScaleBuffers,
+    ) -> bool {
+        match self.rule {
+            Some(BatchRule::E8M0(rule)) => {
+                let codes = scales.codes.get_mut(..amaxes.len()).unwrap_or_default();
+                let all_finite = rule.scales(amaxes, codes, factors);
+                output.store_codes(&self.grid, region, codes);
+                all_finite
+            }
+            Some(BatchRule::F32(rule)) => {
+                let scales = scales.f32.get_mut(..amaxes.len()).unwrap_or_default();
+                let all_finite = rule.scales(amaxes, scales, factors);
+                output.store_f32(&self.grid, region, scales);
+                all_finite
+            }
+            None => {
+                factors.fill(f32::NAN);
+                false
+            }
+        }
     }
 
     /// What the numbers of all factors mean.
@@ -317,11 +366,10 @@ impl<'a> Pass<'a> {
         &self,
         source: Matrix<'_, S>,
         output: &mut Output<'_>,
-        i: usize,
-        run: Range<usize>,
+        region: &Region,
     ) -> Stats {
         let mut stats = Stats::EMPTY;
-        for j in run {
+        for (i, j) in region.blocks() {
             let mut cell = self.grid.cell(i, j);
             let scale = self.scale(source, &mut cell, None);
             let scale = self.with_least_error(source, &cell, scale);
@@ -483,6 +531,7 @@ impl<'a> Pass<'a> {
             let [amax, ..] = *amaxes;
             let blocks = Blocks {
                 width,
+                of_row: 0,
                 amaxes: &[amax],
                 operation: factor.operation(),
                 factors: &[factor.number()],
@@ -522,12 +571,12 @@ impl Recipe {
         source: Matrix<'_, S>,
         mut visit: impl FnMut(usize, Amax),
     ) {
-        grid.each_run(&grid.all(), COLUMNS, |i, run| {
+        grid.each_part(&grid.all(), false, |part| {
             let mut amaxes = [0; COLUMNS];
             if grid.is_narrow() {
-                kernel::block_ranges(source, &grid.tile(i, &run), grid.width(), &mut amaxes);
+                kernel::block_ranges(source, &grid.tile(&part), grid.width(), &mut amaxes);
             }
-            for (j, &amax) in run.zip(&amaxes) {
+            for ((i, j), &amax) in part.blocks().zip(&amaxes) {
                 let mut cell = grid.cell(i, j);
                 let known = grid.is_narrow().then_some(Amax::from_bits(amax));
                 visit(cell.number, self.cell_amax(source, &mut cell, known));

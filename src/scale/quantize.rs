@@ -10,7 +10,7 @@ use super::rule::{self, TensorScale};
 use super::{Block, BlockScale, Kind, Recipe, Scaling, Special};
 use crate::error::Error;
 use crate::float::FitsF32;
-use crate::kernel;
+use crate::kernel::{self, Buffers};
 use crate::machine::buffered;
 use crate::matrix::{Matrix, MatrixMut};
 use crate::random::Philox;
@@ -403,7 +403,7 @@ impl Recipe {
     ) -> Stats {
         kernel::with_default_environment(|| {
             let pass = Pass::begin(self, grid, origin, random, source, &mut output);
-            let stats = pass.quantize(source, &mut output, &grid.all());
+            let stats = pass.quantize(source, &mut output, &grid.all(), &mut Buffers::new());
             pass.settle();
             stats
         })
