@@ -1624,7 +1624,7 @@ ofp8_status ofp8_measure(const struct ofp8_shape *shape,
                          struct ofp8_measured *measured);
 
 /**
- * Adds the counts of two passes into the first.
+ * Adds the counts of two passes into the first. They stop at 2^64 - 1.
  *
  * Statuses: OFP8_NULL_POINTER, OFP8_MISALIGNED.
  *
@@ -1635,7 +1635,7 @@ ofp8_status ofp8_merge_stats(struct ofp8_stats *into, const struct ofp8_stats *o
 
 /**
  * Adds a second error, of another part, to the first. Sums are of f64: shards that are merged in the
- * same order give the same bits. All zero is a valid beginning.
+ * same order give the same bits. The count stops at 2^64 - 1. All zero is a valid beginning.
  *
  * Statuses: OFP8_NULL_POINTER, OFP8_MISALIGNED.
  *

@@ -144,15 +144,15 @@ impl Stats {
         min_nonzero: INFINITY,
     };
 
-    /// Of both.
+    /// Of both; counts stop at 2^64 - 1.
     pub const fn merge(self, other: Stats) -> Stats {
         Stats {
-            count: self.count + other.count,
-            zero: self.zero + other.zero,
-            saturated: self.saturated + other.saturated,
-            underflowed: self.underflowed + other.underflowed,
-            nan: self.nan + other.nan,
-            infinite: self.infinite + other.infinite,
+            count: self.count.saturating_add(other.count),
+            zero: self.zero.saturating_add(other.zero),
+            saturated: self.saturated.saturating_add(other.saturated),
+            underflowed: self.underflowed.saturating_add(other.underflowed),
+            nan: self.nan.saturating_add(other.nan),
+            infinite: self.infinite.saturating_add(other.infinite),
             amax: self.amax.merge(other.amax),
             min_nonzero: if self.min_nonzero < other.min_nonzero {
                 self.min_nonzero

@@ -283,7 +283,7 @@ unsafe fn merge<C: Copy + From<T>, T: From<C>>(
     ofp8_status::OFP8_OK
 }
 
-/// Adds the counts of two passes into the first.
+/// Adds the counts of two passes into the first. They stop at 2^64 - 1.
 ///
 /// Statuses: `OFP8_NULL_POINTER`, `OFP8_MISALIGNED`.
 ///
@@ -299,7 +299,7 @@ pub unsafe extern "C" fn ofp8_merge_stats(
 }
 
 /// Adds a second error, of another part, to the first. Sums are of f64: shards that are merged in the
-/// same order give the same bits. All zero is a valid beginning.
+/// same order give the same bits. The count stops at 2^64 - 1. All zero is a valid beginning.
 ///
 /// Statuses: `OFP8_NULL_POINTER`, `OFP8_MISALIGNED`.
 ///

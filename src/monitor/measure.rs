@@ -28,10 +28,10 @@ pub struct Measure {
 }
 
 impl Measure {
-    /// Of both, this one first.
+    /// Of both, this one first; the count stops at 2^64 - 1.
     pub fn merge(self, other: Measure) -> Measure {
         kernel::with_default_environment(|| Measure {
-            count: self.count + other.count,
+            count: self.count.saturating_add(other.count),
             signal: self.signal + other.signal,
             noise: self.noise + other.noise,
             absolute: self.absolute + other.absolute,

@@ -2,7 +2,7 @@
 //! Error sums: right within f64, and to the bit in the order that is promised.
 
 use ofp8::monitor::{Measure, measure};
-use ofp8::{Bf16, Error, F16, Matrix};
+use ofp8::{Bf16, Error, F16, Matrix, Stats};
 
 use crate::data::{Generator, Profile, Specials, Strided, Wide, element};
 
@@ -161,5 +161,33 @@ fn shapes_must_match() {
     for (rows, cols) in [(2, 4), (3, 3), (4, 3), (0, 4), (3, 0)] {
         let result = measure(matrix(3, 4), matrix(rows, cols));
         assert_eq!(result, Err(Error::Shape));
+    }
+}
+
+/// What has been counted for ever is not lost to one more.
+#[test]
+fn counts_stop_at_the_largest() {
+    let all = |count| Stats {
+        count,
+        zero: count,
+        saturated: count,
+        underflowed: count,
+        nan: count,
+        infinite: count,
+        ..Stats::EMPTY
+    };
+    let measured = |count| Measure {
+        count,
+        ..Measure::default()
+    };
+    for (a, b, sum) in [
+        (u64::MAX, 1, u64::MAX),
+        (1, u64::MAX, u64::MAX),
+        (u64::MAX, u64::MAX, u64::MAX),
+        (u64::MAX - 1, 1, u64::MAX),
+        (u64::MAX - 2, 1, u64::MAX - 1),
+    ] {
+        assert_eq!(all(a).merge(all(b)), all(sum));
+        assert_eq!(measured(a).merge(measured(b)), measured(sum));
     }
 }
