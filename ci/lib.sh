@@ -126,6 +126,15 @@ build_library() {
     esac
 }
 
+# sanitized_cargo COMMAND...: cargo's COMMAND with AddressSanitizer, whose runtime rustup's compiler has; what it builds
+# lies in $target/sanitize/$host. With --target, programs that run in the build are left as they are.
+host=x86_64-unknown-linux-gnu
+sanitized_cargo() {
+    RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address CARGO_TARGET_DIR=$target/sanitize \
+        CARGO_PROFILE_TEST_DEBUG=line-tables-only CARGO_PROFILE_DEV_DEBUG=line-tables-only \
+        cargo "$1" --target "$host" "${@:2}"
+}
+
 # aarch64_cargo COMMAND...: cargo's COMMAND for AArch64 Linux, tests under an emulator. rustup has only the host's
 # standard library; Debian has that of other architectures for its own compiler, whose target folder is its own. Nobody
 # looks at these programs in a debugger.
