@@ -323,9 +323,13 @@ impl<'a> Columns<'a> {
         codes: &mut [u8],
     ) -> Stats {
         let (first, from) = tile.row(source, row);
-        let factors = match self.factors {
-            Factors::Groups { .. } => self.factors.skip(self.of_row * (row - tile.rows.start)),
-            _ => self.factors.skip(first),
+        let before = match self.factors {
+            Factors::Groups { .. } => self.of_row * (row - tile.rows.start),
+            _ => first,
+        };
+        let factors = match before {
+            0 => self.factors,
+            _ => self.factors.skip(before),
         };
         if self.is_plain
             && let Some(stats) = self.encode_plain(isa, factors, from, codes)
