@@ -43,6 +43,8 @@ template <class T> ofp8_status read(const T *from, T &to)
     return OFP8_OK;
 }
 
+Shape shape_of(const ofp8_shape &shape) { return Shape{shape.rows, shape.cols, shape.stride, shape.code_stride}; }
+
 // What every call with a matrix checks.
 ofp8_status check(const ofp8_shape *given, const void *wide, const void *codes, u64 codes_to_a_byte, ofp8_shape &shape)
 {
@@ -57,10 +59,11 @@ ofp8_status check(const ofp8_shape *given, const void *wide, const void *codes, 
     shape.stride = shape.stride == 0 ? shape.cols : shape.stride;
     shape.code_stride = shape.code_stride == 0 ? row_bytes : shape.code_stride;
     const u64 most = u64{1} << 56; // bytes from the first element to the last
-    const bool overflows = shape.rows != 0 && (shape.stride > most / shape.rows || shape.code_stride > most / shape.rows ||
-                                               shape.cols > most / shape.rows);
-    if (overflows || (shape.rows > 1 && (shape.stride < shape.cols || shape.code_stride < row_bytes)) ||
-        shape.is_shard != 0 || shape.batch_count > 1) {
+    const bool overflows =
+        shape.rows != 0 && (shape.stride > most / shape.rows || shape.code_stride > most / shape.rows);
+    const bool is_short = shape.rows > 1 && (shape.stride < shape.cols || shape.code_stride < row_bytes);
+    const bool is_large = kernel::is_too_large(shape_of(shape));
+    if (overflows || is_short || is_large || shape.is_shard != 0 || shape.batch_count > 1) {
         return OFP8_SHAPE;
     }
     if (shape.rows == 0 || shape.cols == 0) {
@@ -71,8 +74,6 @@ ofp8_status check(const ofp8_shape *given, const void *wide, const void *codes, 
     }
     return is_misaligned(wide, shape.wide_type == OFP8_F32 ? 4 : 2) ? OFP8_MISALIGNED : OFP8_OK;
 }
-
-Shape shape_of(const ofp8_shape &shape) { return Shape{shape.rows, shape.cols, shape.stride, shape.code_stride}; }
 
 // A cast that kernels take (null: the default one): stochastic ones have 16 random bits an element at most.
 ofp8_status check(const ofp8_cast *given, const ofp8_philox *random, Cast &cast)
@@ -107,7 +108,7 @@ ofp8_status check(const ofp8_recipe *given, ofp8_recipe &recipe, Recipe &scaling
     if (status != OFP8_OK) {
         return status;
     }
-    if (recipe.scaling == OFP8_SCALING_TWO_LEVEL || recipe.exponent_rule == OFP8_EXPONENT_LEAST_ERROR) {
+    if (recipe.scaling == OFP8_SCALING_TWO_LEVEL) {
         return OFP8_RECIPE;
     }
     scaling.scaling = static_cast<Scaling>(recipe.scaling);
@@ -122,7 +123,18 @@ ofp8_status check(const ofp8_recipe *given, ofp8_recipe &recipe, Recipe &scaling
     return OFP8_OK;
 }
 
-bool is_order(u32 order) { return order <= static_cast<u32>(ScaleOrder::Gfx950); }
+// Scales in an order. Tensor cores read 128x4 tiles from a multiple of 16 bytes.
+ofp8_status check_scales(const void *scales, bool are_bytes, u32 order)
+{
+    if (scales == nullptr) {
+        return OFP8_NULL_POINTER;
+    }
+    if (order > static_cast<u32>(ScaleOrder::Gfx950)) {
+        return OFP8_UNKNOWN_POLICY;
+    }
+    const std::size_t alignment = order == OFP8_LAYOUT_TILE_128X4 ? 16 : are_bytes ? 1 : 4;
+    return is_misaligned(scales, alignment) ? OFP8_MISALIGNED : OFP8_OK;
+}
 
 // The order of scales: that of the call, or, where it is 0, the recipe's.
 u32 order_of(u32 order, const ofp8_recipe &recipe) { return order != 0 ? order : recipe.scale_order; }
@@ -133,21 +145,24 @@ ofp8_status check(const ofp8_cuda_copy *given, const ofp8_recipe &given_recipe, 
         return OFP8_OK;
     }
     ofp8_cuda_copy read_copy{};
-    const ofp8_status status = read(given, read_copy);
+    ofp8_status status = read(given, read_copy);
+    const u32 order = order_of(read_copy.order, given_recipe);
+    if (status == OFP8_OK && read_copy.codes == nullptr) {
+        status = OFP8_NULL_POINTER;
+    }
+    if (status == OFP8_OK) {
+        status = check_scales(read_copy.scales, recipe.scaling == Scaling::E8M0, order);
+    }
     if (status != OFP8_OK) {
         return status;
     }
-    if (read_copy.codes == nullptr || read_copy.scales == nullptr) {
-        return OFP8_NULL_POINTER;
-    }
-    const u32 order = order_of(read_copy.order, given_recipe);
-    if (!is_order(order) || read_copy.reserved != 0) {
+    if (read_copy.reserved != 0) {
         return OFP8_UNKNOWN_POLICY;
     }
     if (is_stochastic(recipe.cast.rounding) && recipe.cast.random_bits > 16) {
         return OFP8_RANDOM_BITS;
     }
-    if ((recipe.scaling != Scaling::E8M0 && is_misaligned(read_copy.scales, 4)) || is_misaligned(read_copy.stats, 8)) {
+    if (is_misaligned(read_copy.stats, 8)) {
         return OFP8_MISALIGNED;
     }
     copy = Copy{read_copy.codes,
@@ -188,6 +203,21 @@ template <class Launch> ofp8_status with_format(u32 format, u32 type, Launch lau
     }
 }
 
+// The same for MX, which has narrower elements too.
+template <class Launch> ofp8_status with_mx_format(u32 format, u32 type, Launch launch)
+{
+    switch (format) {
+    case OFP8_E2M1:
+        return with_type(type, [&](auto wide) { return launch(FormatTag<Format::E2M1>{}, wide); });
+    case OFP8_E2M3:
+        return with_type(type, [&](auto wide) { return launch(FormatTag<Format::E2M3>{}, wide); });
+    case OFP8_E3M2:
+        return with_type(type, [&](auto wide) { return launch(FormatTag<Format::E3M2>{}, wide); });
+    default:
+        return with_format(format, type, launch);
+    }
+}
+
 bool is_block(const ofp8_recipe &recipe, std::size_t rows, std::size_t cols)
 {
     return recipe.block_rows == rows && recipe.block_cols == cols;
@@ -196,6 +226,12 @@ bool is_block(const ofp8_recipe &recipe, std::size_t rows, std::size_t cols)
 } // namespace
 
 extern "C" {
+
+const char *ofp8_cuda_status_text(uint32_t status)
+{
+    const bool is_of_cuda = status == OFP8_CUDA_FAILED;
+    return is_of_cuda ? "a CUDA launch failed: cudaPeekAtLastError() says why" : ofp8_status_text(status);
+}
 
 ofp8_status ofp8_cuda_reset_stats(ofp8_stats *stats, ofp8_cuda_stream stream)
 {
@@ -225,6 +261,21 @@ ofp8_status ofp8_cuda_amax(const ofp8_shape *given, const void *source, uint32_t
     return with_type(shape.wide_type, [&](auto wide) {
         const auto *from = static_cast<const decltype(wide) *>(source);
         return launch_amax(from, shape_of(shape), static_cast<Special>(special), amax, stream);
+    });
+}
+
+ofp8_status ofp8_cuda_amax_nvfp4(const ofp8_shape *given, const void *source, uint32_t *amax, ofp8_cuda_stream stream)
+{
+    ofp8_shape shape{};
+    const ofp8_status status = check(given, source, amax, 1, shape);
+    if (status != OFP8_OK) {
+        return status;
+    }
+    if (is_misaligned(amax, 4)) {
+        return OFP8_MISALIGNED;
+    }
+    return with_type(shape.wide_type, [&](auto wide) {
+        return launch_amax_nvfp4(static_cast<const decltype(wide) *>(source), shape_of(shape), amax, stream);
     });
 }
 
@@ -274,15 +325,22 @@ ofp8_status ofp8_cuda_quantize(const ofp8_recipe *given_recipe, const ofp8_shape
     const bool is_mx = is_block(recipe, 1, 32) && scaling.scaling == Scaling::E8M0;
     const bool is_known = is_tensor || is_mx || is_block(recipe, 1, 128) || is_block(recipe, 128, 128);
     const bool is_ordered = row_copy.scales.order != ScaleOrder::RowMajor;
-    if (!is_known || (is_tensor && (scaling.scaling == Scaling::E8M0 || is_ordered))) {
+    if (!is_known || (is_tensor && (scaling.scaling == Scaling::E8M0 || is_ordered)) ||
+        scaling.rule == ExponentRule::LeastError) {
         return OFP8_RECIPE;
     }
     if ((column != nullptr) > is_mx || (amax != nullptr) != is_tensor || (row == nullptr && !is_mx)) {
         return is_tensor && amax == nullptr ? OFP8_NULL_POINTER : OFP8_RECIPE;
     }
     const Shape matrix = shape_of(shape);
-    if (!is_tensor && kernel::is_too_large(matrix)) {
+    if (!is_tensor && kernel::is_too_large_for_blocks(matrix)) {
         return OFP8_SHAPE;
+    }
+    if (is_mx) {
+        return with_mx_format(recipe.element, shape.wide_type, [&](auto element, auto wide) {
+            const auto *from = static_cast<const decltype(wide) *>(source);
+            return launch_quantize_mx<decltype(element)::value>(from, matrix, scaling, row_copy, column_copy, stream);
+        });
     }
     return with_format(recipe.element, shape.wide_type, [&](auto element, auto wide) {
         constexpr Format F = decltype(element)::value;
@@ -290,9 +348,6 @@ ofp8_status ofp8_cuda_quantize(const ofp8_recipe *given_recipe, const ofp8_shape
         if (is_tensor) {
             return launch_quantize_tensor<F>(from, matrix, row_copy.codes, scaling, row_copy.random, amax,
                                              static_cast<float *>(row_copy.scales.data), row_copy.stats, stream);
-        }
-        if (is_mx) {
-            return launch_quantize_mx<F>(from, matrix, scaling, row_copy, column_copy, stream);
         }
         if (recipe.block_rows == 1) {
             return launch_quantize_1x128<F>(from, matrix, scaling, row_copy, stream);
@@ -306,27 +361,52 @@ ofp8_status ofp8_cuda_quantize_nvfp4(const ofp8_shape *given, const void *source
                                      ofp8_cuda_stream stream)
 {
     ofp8_shape shape{};
-    const ofp8_status status = check(given, source, codes, 2, shape);
+    ofp8_status status = check(given, source, codes, 2, shape);
+    status = status == OFP8_OK ? check_scales(scales, true, order) : status;
     if (status != OFP8_OK) {
         return status;
     }
-    if (tensor_amax == nullptr || scales == nullptr) {
+    if (tensor_amax == nullptr) {
         return OFP8_NULL_POINTER;
     }
     if (is_misaligned(tensor_amax, 4) || is_misaligned(tensor_dequantize, 4)) {
         return OFP8_MISALIGNED;
     }
-    if (!is_order(order)) {
-        return OFP8_UNKNOWN_POLICY;
-    }
     const Shape matrix = shape_of(shape);
-    if (kernel::is_too_large(matrix)) {
+    if (kernel::is_too_large_for_blocks(matrix)) {
         return OFP8_SHAPE;
     }
     return with_type(shape.wide_type, [&](auto wide) {
         const auto *from = static_cast<const decltype(wide) *>(source);
         const ScaleBuffer buffer = {scales, static_cast<ScaleOrder>(order)};
         return launch_quantize_nvfp4(from, matrix, tensor_amax, codes, buffer, tensor_dequantize, stream);
+    });
+}
+
+ofp8_status ofp8_cuda_dequantize_nvfp4(const ofp8_shape *given, const uint8_t *codes, const uint8_t *scales,
+                                       uint32_t order, const float *tensor_dequantize, void *target,
+                                       ofp8_cuda_stream stream)
+{
+    ofp8_shape shape{};
+    ofp8_status status = check(given, target, codes, 2, shape);
+    status = status == OFP8_OK ? check_scales(scales, true, order) : status;
+    if (status != OFP8_OK) {
+        return status;
+    }
+    if (tensor_dequantize == nullptr) {
+        return OFP8_NULL_POINTER;
+    }
+    if (is_misaligned(tensor_dequantize, 4)) {
+        return OFP8_MISALIGNED;
+    }
+    const Shape matrix = shape_of(shape);
+    if (kernel::is_too_large_for_blocks(matrix)) {
+        return OFP8_SHAPE;
+    }
+    return with_type(shape.wide_type, [&](auto wide) {
+        const ScaleBuffer buffer = {const_cast<uint8_t *>(scales), static_cast<ScaleOrder>(order)};
+        auto *to = static_cast<decltype(wide) *>(target);
+        return launch_dequantize_nvfp4(codes, matrix, buffer, tensor_dequantize, to, stream);
     });
 }
 
@@ -338,24 +418,16 @@ ofp8_status ofp8_cuda_dequantize(const ofp8_recipe *given_recipe, const ofp8_sha
     ofp8_shape shape{};
     ofp8_status status = check(given_recipe, recipe, scaling);
     status = status == OFP8_OK ? check(given, target, codes, 1, shape) : status;
+    order = order_of(order, recipe);
+    status = status == OFP8_OK ? check_scales(scales, scaling.scaling == Scaling::E8M0, order) : status;
     if (status != OFP8_OK) {
         return status;
     }
-    if (scales == nullptr) {
-        return OFP8_NULL_POINTER;
-    }
-    if (scaling.scaling != Scaling::E8M0 && is_misaligned(scales, 4)) {
-        return OFP8_MISALIGNED;
-    }
-    order = order_of(order, recipe);
-    if (!is_order(order)) {
-        return OFP8_UNKNOWN_POLICY;
-    }
     const Shape matrix = shape_of(shape);
-    if (kernel::is_too_large(matrix)) {
+    if (!is_block(recipe, 0, 0) && kernel::is_too_large_for_blocks(matrix)) {
         return OFP8_SHAPE;
     }
-    return with_format(recipe.element, shape.wide_type, [&](auto element, auto wide) {
+    return with_mx_format(recipe.element, shape.wide_type, [&](auto element, auto wide) {
         constexpr Format F = decltype(element)::value;
         auto *to = static_cast<decltype(wide) *>(target);
         const ScaleBuffer buffer = {const_cast<void *>(scales), static_cast<ScaleOrder>(order)};

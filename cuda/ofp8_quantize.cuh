@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //
 // Kernels that quantize at the speed of memory, and their launchers: cast with a given scale, per-tensor scaling, MX
-// rowwise and columnwise from one read, 1x128 and 128x128 blocks, NVFP4, dequantize, amax, delayed scaling.
+// rowwise and columnwise from one read, 1x128 and 128x128 blocks, NVFP4, the way back, amax, delayed scaling.
 //
 // The bits are those of the library on the host (ofp8_quantize and its like), with the same special values. Launchers
 // return the error of the launch alone: they neither synchronise nor allocate, so they can be captured in a graph.
-// Memory is read in 16-byte pieces where the address allows it; any shape, stride and alignment of elements works.
-// Sizes of 0 launch nothing. Pointers are to memory that the device reads and writes.
+// Memory is read in 16-byte pieces where the address allows it; any stride and alignment of elements works. Pointers
+// are to memory that the device reads and writes. A matrix without elements gives what it gives on the host: no code and
+// no scale, but that of an NVFP4 tensor.
+//
+// cudaErrorInvalidValue, and no launch, where
+// - a matrix has more than 2^41 elements, or, with a scale a block, more than 2^30 rows or columns;
+// - a cast is stochastic and has not 1 to 16 random bits;
+// - a recipe has ExponentRule::LeastError (which looks at elements, not only their amax) or Scaling::TwoLevel.
 //
 // A kernel takes one structure, its arguments. The ones of rounding and statistics that few use cost little: the cast
 // is a template argument (the default one, by instructions, or any), statistics are a null pointer.
@@ -226,8 +232,9 @@ template <class S> struct AmaxArguments {
     u32 *amax;
 };
 
-// Merges the amax of a matrix into *amax.
-template <class S> __global__ void __launch_bounds__(THREADS) amax(const AmaxArguments<S> a)
+// Merges the amax of a matrix into *amax: of all elements (BLOCK 0), or of those in blocks of 1 x BLOCK without an
+// infinity or a NaN.
+template <class S, u32 BLOCK> __global__ void __launch_bounds__(THREADS) amax(const AmaxArguments<S> a)
 {
     __shared__ u32 shared[THREADS / WARP];
     u32 seen = 0;
@@ -243,7 +250,12 @@ template <class S> __global__ void __launch_bounds__(THREADS) amax(const AmaxArg
         for (u32 k = 0; k < UNROLL; ++k) {
             float v[CHUNK<S>];
             unpack_chunk<S>(raw[k], v);
-            seen = merge_amax(seen, chunk_amax(v, a.special));
+            u32 of_chunk = chunk_amax(v, a.special);
+            if constexpr (BLOCK != 0) {
+                const u32 of_block = group_amax<BLOCK / CHUNK<S>>(of_chunk);
+                of_chunk = amax_is_finite(of_block) ? of_block : 0;
+            }
+            seen = merge_amax(seen, of_chunk);
         }
     }
     seen = block_amax(seen, shared);
@@ -531,6 +543,8 @@ __global__ void __launch_bounds__(THREADS, blocks_at_least(THREADS, DEFAULT)) sq
 // NVFP4
 // ---------------------------------------------------------------------------------------------------------------------
 
+inline constexpr u32 NVFP4_BLOCK = 16;
+
 template <class S> struct Nvfp4Arguments {
     const S *source;
     u8 *codes; // two to a byte, the first in the low half; code_stride is in bytes
@@ -545,7 +559,7 @@ template <class S> struct Nvfp4Arguments {
 template <class S> __global__ void __launch_bounds__(TILE_THREADS) nvfp4(const Nvfp4Arguments<S> a)
 {
     constexpr u32 N = CHUNK<S>;
-    constexpr u32 BLOCK = 16;
+    constexpr u32 BLOCK = NVFP4_BLOCK;
     constexpr u32 ACROSS = TILE_COLS / N;
     constexpr u32 DOWN = TILE_THREADS / ACROSS;
     const u64 first_row = u64{blockIdx.x / a.tiles_across} * TILE_ROWS + threadIdx.x / ACROSS;
@@ -669,6 +683,56 @@ template <Format F, class T> __global__ void __launch_bounds__(THREADS) dequanti
     }
 }
 
+template <class T> struct Nvfp4DequantizeArguments {
+    const u8 *codes; // two to a byte, as nvfp4 writes them
+    T *target;
+    Shape shape; // stride is that of the target, code_stride is in bytes
+    ScaleBuffer scales;
+    const float *tensor_dequantize;
+};
+
+// Each code times the scale of its block, which is a byte times that of the tensor.
+template <class T> __global__ void __launch_bounds__(THREADS) dequantize_nvfp4(const Nvfp4DequantizeArguments<T> a)
+{
+    constexpr u32 N = CHUNK<T>;
+    const float tensor = *a.tensor_dequantize;
+    const u64 blocks = divide_up(a.shape.cols, NVFP4_BLOCK);
+    for (u64 row = blockIdx.y; row < a.shape.rows; row += gridDim.y) {
+        OFP8_ROLL
+        for (u32 k = 0; k < UNROLL; ++k) {
+            const u64 col = ((u64{blockIdx.x} * UNROLL + k) * THREADS + threadIdx.x) * N;
+            const u32 valid = valid_from(col, a.shape.cols, N);
+            if (valid == 0) {
+                continue;
+            }
+            const u64 offset = layout_offset(a.scales.order, a.shape.rows, blocks, Place{row, col / NVFP4_BLOCK});
+            const u8 block = static_cast<const u8 *>(a.scales.data)[offset];
+            const float scale = detail::multiply(tensor, decode<Format::UE4M3>(block));
+            const u8 *from = a.codes + row * a.shape.code_stride + col / 2;
+            T *to = a.target + row * a.shape.stride + col;
+            float v[N];
+            OFP8_UNROLL
+            for (u32 i = 0; i < N; i += 2) {
+                const u32 both = i < valid ? from[i / 2] : 0;
+                const u16 codes = static_cast<u16>((both & 0xF) | (both & 0xF0) << 4);
+                const Pair<float> decoded = decode_x2<Format::E2M1>(codes);
+                v[i] = scale_decoded(scale, decoded.first);
+                v[i + 1] = scale_decoded(scale, decoded.second);
+            }
+            if (valid == N && is_aligned(to, 16)) {
+                store_chunk(to, v);
+                continue;
+            }
+            OFP8_UNROLL
+            for (u32 i = 0; i < N; ++i) {
+                if (i < valid) {
+                    to[i] = narrow<T>(v[i]);
+                }
+            }
+        }
+    }
+}
+
 struct DelayedArguments {
     u32 *words; // the state without its header: history, amaxes in use, entries, counts of infinities and NaN
     u64 length;
@@ -737,11 +801,27 @@ inline dim3 element_grid(const Shape &shape, u32 chunk)
     return dim3(static_cast<u32>(across), static_cast<u32>(shape.rows < 65535 ? shape.rows : 65535));
 }
 
-// Kernels that go block by block number rows, columns and blocks in 32 bits.
-inline bool is_too_large(const Shape &shape)
+// The most elements: the thread blocks of a grid are numbered in 31 bits, and one has 4096 elements and more.
+inline constexpr u64 MOST_ELEMENTS = u64{1} << 41;
+// The most rows, and columns, of kernels with a scale a block: these number them and the blocks in 32 bits.
+inline constexpr u64 MOST_LINES = u64{1} << 30;
+
+inline bool is_too_large(const Shape &shape) { return shape.rows != 0 && shape.cols > MOST_ELEMENTS / shape.rows; }
+
+inline bool is_too_large_for_blocks(const Shape &shape)
 {
-    const u64 most = u64{1} << 31;
-    return shape.rows >= most || shape.cols >= most || divide_up(shape.rows, 32) * divide_up(shape.cols, 128) >= most / 4;
+    return shape.rows > MOST_LINES || shape.cols > MOST_LINES || is_too_large(shape);
+}
+
+// Whether kernels know the cast, and the recipe.
+inline bool is_known(const Cast &cast)
+{
+    return !is_stochastic(cast.rounding) || (cast.random_bits >= 1 && cast.random_bits <= 16);
+}
+
+inline bool is_known(const Recipe &recipe)
+{
+    return recipe.scaling != Scaling::TwoLevel && recipe.rule != ExponentRule::LeastError && is_known(recipe.cast);
 }
 
 inline bool is_empty(const Shape &shape) { return shape.rows == 0 || shape.cols == 0; }
@@ -769,13 +849,32 @@ inline cudaError_t launch_reset_stats(Stats *stats, cudaStream_t stream)
 template <class S>
 cudaError_t launch_amax(const S *source, const Shape &shape, Special special, u32 *amax, cudaStream_t stream)
 {
+    if (kernel::is_too_large(shape)) {
+        return cudaErrorInvalidValue;
+    }
     if (kernel::is_empty(shape)) {
         return cudaSuccess;
     }
     const Shape flat = kernel::flattened(Shape{shape.rows, shape.cols, shape.stride, shape.cols});
     const kernel::AmaxArguments<S> arguments = {source, flat, special, amax};
-    return kernel::launch(kernel::amax<S>, kernel::element_grid(flat, kernel::CHUNK<S>), kernel::THREADS, stream,
+    return kernel::launch(kernel::amax<S, 0>, kernel::element_grid(flat, kernel::CHUNK<S>), kernel::THREADS, stream,
                           arguments);
+}
+
+// The same for launch_quantize_nvfp4: of the blocks of 1x16 without an infinity or a NaN, which poison no other block.
+template <class S> cudaError_t launch_amax_nvfp4(const S *source, const Shape &shape, u32 *amax, cudaStream_t stream)
+{
+    if (kernel::is_too_large(shape)) {
+        return cudaErrorInvalidValue;
+    }
+    if (kernel::is_empty(shape)) {
+        return cudaSuccess;
+    }
+    const Shape dense = {shape.rows, shape.cols, shape.stride, shape.cols};
+    const Shape flat = shape.cols % kernel::NVFP4_BLOCK == 0 ? kernel::flattened(dense) : dense;
+    const kernel::AmaxArguments<S> arguments = {source, flat, Special::Poison, amax};
+    return kernel::launch(kernel::amax<S, kernel::NVFP4_BLOCK>, kernel::element_grid(flat, kernel::CHUNK<S>),
+                          kernel::THREADS, stream, arguments);
 }
 
 // Encodes a matrix: element * *quantize_scale (positive; null: 1), then the cast. Merges the amax of the source into
@@ -784,6 +883,9 @@ template <Format F, class S>
 cudaError_t launch_cast(const S *source, const Shape &shape, u8 *codes, const float *quantize_scale, const Cast &cast,
                         const Philox &random, u32 *amax, Stats *stats, cudaStream_t stream)
 {
+    if (kernel::is_too_large(shape) || !kernel::is_known(cast)) {
+        return cudaErrorInvalidValue;
+    }
     if (kernel::is_empty(shape)) {
         return cudaSuccess;
     }
@@ -795,20 +897,20 @@ cudaError_t launch_cast(const S *source, const Shape &shape, u8 *codes, const fl
 }
 
 // Quantizes a matrix under one scale that follows from its amax (current scaling): two passes. *amax is scratch, and
-// holds the amax afterwards; *dequantize_scale is the scale.
+// holds the amax afterwards (0 of an empty matrix); *dequantize_scale is the scale.
 template <Format F, class S>
 cudaError_t launch_quantize_tensor(const S *source, const Shape &shape, u8 *codes, const Recipe &recipe,
                                    const Philox &random, u32 *amax, float *dequantize_scale, Stats *stats,
                                    cudaStream_t stream)
 {
-    if (kernel::is_empty(shape)) {
-        return cudaSuccess;
+    if (kernel::is_too_large(shape) || !kernel::is_known(recipe)) {
+        return cudaErrorInvalidValue;
     }
     cudaError_t error = cudaMemsetAsync(amax, 0, sizeof *amax, stream);
     if (error == cudaSuccess) {
         error = launch_amax(source, shape, recipe.special, amax, stream);
     }
-    if (error != cudaSuccess) {
+    if (error != cudaSuccess || kernel::is_empty(shape)) {
         return error;
     }
     const Shape flat = kernel::flattened(shape);
@@ -832,11 +934,11 @@ template <Format F, class S, u32 BLOCK>
 cudaError_t launch_tile(const S *source, const Shape &shape, const Recipe &recipe, const Copy &row, const Copy &column,
                         cudaStream_t stream)
 {
+    if (is_too_large_for_blocks(shape) || !is_known(recipe)) {
+        return cudaErrorInvalidValue;
+    }
     if (is_empty(shape) || (row.codes == nullptr && column.codes == nullptr)) {
         return cudaSuccess;
-    }
-    if (is_too_large(shape)) {
-        return cudaErrorInvalidValue;
     }
     Place reach = {shape.rows, shape.cols};
     const auto extend = [&](u64 rows, u64 cols) {
@@ -884,11 +986,11 @@ template <Format F, class S>
 cudaError_t launch_quantize_128x128(const S *source, const Shape &shape, const Recipe &recipe, const Copy &copy,
                                     cudaStream_t stream)
 {
+    if (kernel::is_too_large_for_blocks(shape) || !kernel::is_known(recipe)) {
+        return cudaErrorInvalidValue;
+    }
     if (kernel::is_empty(shape)) {
         return cudaSuccess;
-    }
-    if (kernel::is_too_large(shape)) {
-        return cudaErrorInvalidValue;
     }
     const Place extent = layout_extent(copy.scales.order, divide_up(shape.rows, 128), divide_up(shape.cols, 128));
     const kernel::SquareArguments<S> arguments = {source,      copy.codes,  shape,      recipe,
@@ -897,23 +999,23 @@ cudaError_t launch_quantize_128x128(const S *source, const Shape &shape, const R
     return kernel::launch(kernel, dim3(static_cast<u32>(extent.row * extent.col)), kernel::THREADS, stream, arguments);
 }
 
-// NVFP4: blocks of 1x16 under the scale that follows from *tensor_amax (launch_amax). Codes lie two to a byte;
-// shape.code_stride is in bytes. *tensor_dequantize is what decode(element) * decode(block scale) is multiplied by.
+// NVFP4: blocks of 1x16 under the scale that follows from *tensor_amax. launch_amax_nvfp4 finds what ofp8_quantize
+// finds by itself; an amax that is not finite poisons the whole tensor. Codes lie two to a byte; shape.code_stride is in
+// bytes. *tensor_dequantize (may be null) is what the scale of a block is multiplied by.
 template <class S>
 cudaError_t launch_quantize_nvfp4(const S *source, const Shape &shape, const u32 *tensor_amax, u8 *codes,
                                   const ScaleBuffer &scales, float *tensor_dequantize, cudaStream_t stream)
 {
-    if (kernel::is_empty(shape)) {
-        return cudaSuccess;
-    }
-    if (kernel::is_too_large(shape)) {
+    if (kernel::is_too_large_for_blocks(shape)) {
         return cudaErrorInvalidValue;
     }
-    const Place reach = kernel::covered(shape, scales.order, 16);
-    const u64 across = divide_up(reach.col, kernel::TILE_COLS);
+    // A matrix without elements has one tile, which writes the scale of the tensor.
+    const bool is_empty = kernel::is_empty(shape);
+    const Place reach = kernel::covered(shape, scales.order, kernel::NVFP4_BLOCK);
+    const u64 across = is_empty ? 1 : divide_up(reach.col, kernel::TILE_COLS);
     const kernel::Nvfp4Arguments<S> arguments = {source, codes,  shape,            tensor_amax,
                                                  scales, tensor_dequantize, static_cast<u32>(across)};
-    const u64 tiles = divide_up(reach.row, kernel::TILE_ROWS) * across;
+    const u64 tiles = is_empty ? 1 : divide_up(reach.row, kernel::TILE_ROWS) * across;
     return kernel::launch(kernel::nvfp4<S>, dim3(static_cast<u32>(tiles)), kernel::TILE_THREADS, stream, arguments);
 }
 
@@ -923,19 +1025,39 @@ template <Format F, class T>
 cudaError_t launch_dequantize(const u8 *codes, const Shape &shape, Scaling scaling, const ScaleBuffer &scales,
                               u64 block_rows, u64 block_cols, T *target, cudaStream_t stream)
 {
+    const bool one_scale = block_rows == 0 && block_cols == 0;
+    if (one_scale ? kernel::is_too_large(shape) : kernel::is_too_large_for_blocks(shape)) {
+        return cudaErrorInvalidValue;
+    }
     if (kernel::is_empty(shape)) {
         return cudaSuccess;
     }
-    if (kernel::is_too_large(shape)) {
-        return cudaErrorInvalidValue;
-    }
-    const bool one_scale = block_rows == 0 && block_cols == 0;
+    // A block that is larger than every matrix.
+    block_rows = block_rows < kernel::MOST_LINES ? block_rows : kernel::MOST_LINES;
+    block_cols = block_cols < kernel::MOST_LINES ? block_cols : kernel::MOST_LINES;
     const Shape flat = one_scale ? kernel::flattened(shape) : shape;
     const u64 down = block_rows == 0 ? 1 : divide_up(shape.rows, block_rows);
     const u64 across = block_cols == 0 ? 1 : divide_up(shape.cols, block_cols);
     const kernel::DequantizeArguments<T> arguments = {
         codes, target, flat, scaling, scales, static_cast<u32>(block_rows), static_cast<u32>(block_cols), down, across};
     return kernel::launch(kernel::dequantize<F, T>, kernel::element_grid(flat, kernel::CHUNK<T>), kernel::THREADS,
+                          stream, arguments);
+}
+
+// Back from NVFP4: each code times (decode(block scale) * *tensor_dequantize), rounded once more for F16 and BF16
+// targets. shape.stride is that of the target, shape.code_stride is in bytes.
+template <class T>
+cudaError_t launch_dequantize_nvfp4(const u8 *codes, const Shape &shape, const ScaleBuffer &scales,
+                                    const float *tensor_dequantize, T *target, cudaStream_t stream)
+{
+    if (kernel::is_too_large_for_blocks(shape)) {
+        return cudaErrorInvalidValue;
+    }
+    if (kernel::is_empty(shape)) {
+        return cudaSuccess;
+    }
+    const kernel::Nvfp4DequantizeArguments<T> arguments = {codes, target, shape, scales, tensor_dequantize};
+    return kernel::launch(kernel::dequantize_nvfp4<T>, kernel::element_grid(shape, kernel::CHUNK<T>), kernel::THREADS,
                           stream, arguments);
 }
 

@@ -493,8 +493,10 @@ typedef struct ofp8_philox {
  * - MXFP8, MXFP6, MXFP4, MXINT8: OFP8_E4M3 or OFP8_E5M2, OFP8_E2M3 or OFP8_E3M2,
  *   OFP8_E2M1, OFP8_MXINT8, 1 x 32, OFP8_SCALING_E8M0;
  * - NVFP4: OFP8_E2M1, 1 x 16, OFP8_SCALING_TWO_LEVEL, block_scale OFP8_UE4M3. With A the
- *   amax of the tensor, S = 448 * 6 / A in f32 (1 where A is 0), the tensor's scale is 1 / S, a
- *   block's the UE4M3 code of amax * (S * (1 / 6)), an element x * (1 / (block * (1 / S))).
+ *   amax of the blocks without an infinity or a NaN (under OFP8_SPECIAL_IGNORE: of the finite
+ *   elements) or tensor_amax, S = 448 * 6 / A in f32 (1 where A is 0), the tensor's scale is
+ *   1 / S, a block's the UE4M3 code of amax * (S * (1 / 6)), an element
+ *   x * (1 / (block * (1 / S))).
  *
  * Blocks out of the ordinary: of zeros, the f32 scale is 1, E8M0 0x00, two-level 0; where a
  * scale would overflow or underflow it is the largest or smallest whose use stays finite

@@ -17,6 +17,7 @@
 #include <string>
 #include <thread>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "ofp8_cuda.h"
@@ -708,7 +709,8 @@ void check_amax(const Case &c, Source &source)
     require(amax.read<u32>(4) == finite, c.text("amax of the finite"));
 }
 
-void check_nvfp4(const Case &c, Source &source, ScaleOrder order)
+// With the amax of all elements given, or that of the blocks that are finite, as the library finds it by itself.
+void check_nvfp4(const Case &c, Source &source, ScaleOrder order, bool is_given)
 {
     ofp8_shape shape = c.shape();
     shape.code_stride = c.cols; // the library's codes: one a byte
@@ -719,8 +721,8 @@ void check_nvfp4(const Case &c, Source &source, ScaleOrder order)
     recipe.element = OFP8_E2M1;
     recipe.scaling = OFP8_SCALING_TWO_LEVEL;
     recipe.block_scale = OFP8_UE4M3;
-    recipe.has_tensor_amax = 1;
-    for (u64 row = 0; row < c.rows; ++row) {
+    recipe.has_tensor_amax = is_given ? 1 : 0;
+    for (u64 row = 0; is_given && row < c.rows; ++row) {
         for (u64 col = 0; col < c.cols; ++col) {
             recipe.tensor_amax = merge_amax(recipe.tensor_amax, amax_of(source(row, col)));
         }
@@ -747,6 +749,8 @@ void check_nvfp4(const Case &c, Source &source, ScaleOrder order)
     }
     Bytes amax(4), device_codes(codes.size()), device_scales(scales.size()), dequantize(4);
     copy_to_device(amax.at(), &recipe.tensor_amax, 4);
+    require(is_given || ofp8_cuda_amax_nvfp4(&shape, source.device(), amax.at<u32>(), nullptr) == OFP8_OK,
+            c.text("amax for NVFP4"));
     shape.code_stride = stride;
     require(ofp8_cuda_quantize_nvfp4(&shape, source.device(), amax.at<u32>(), device_codes.at(c.offset),
                                      device_scales.at(), static_cast<u32>(order), dequantize.at<float>(),
@@ -757,6 +761,18 @@ void check_nvfp4(const Case &c, Source &source, ScaleOrder order)
     const float scale = float_of(dequantize.read<u32>());
     require(bits_of(scale) == bits_of(tensor_scale) || (scale != scale && tensor_scale != tensor_scale),
             c.text("NVFP4 tensor scale"));
+
+    const std::size_t bytes = c.rows * shape.stride * source.size();
+    std::vector<u8> values(bytes, Bytes::POISON);
+    Bytes target(bytes);
+    require(ofp8_cuda_dequantize_nvfp4(&shape, device_codes.at(c.offset), device_scales.at(), static_cast<u32>(order),
+                                       dequantize.at<float>(), target.at(), nullptr) == OFP8_OK,
+            c.text("dequantize NVFP4"));
+    shape.code_stride = c.cols;
+    require(ofp8_dequantize(&recipe, &shape, one_a_byte.data(), compact.data(), compact.size(), &tensor_scale,
+                            values.data()) == OFP8_OK,
+            c.text("the library dequantizes NVFP4"));
+    require(target.read() == values, c.text("dequantized NVFP4"));
 }
 
 // A run of 30 steps of delayed scaling beside the library's, with steps in which tensors do not run or see specials.
@@ -838,7 +854,8 @@ template <Format F> void kernels(u32 type)
         Source source(c.type, c.rows, c.cols, c.gap, c.offset, n + 1, c.special);
         check_amax(c, source);
         check_cast(c, source);
-        check_nvfp4(c, source, n % 2 == 0 ? ScaleOrder::RowMajor : ScaleOrder::Tile128x4);
+        check_nvfp4(c, source, n % 2 == 0 ? ScaleOrder::RowMajor : ScaleOrder::Tile128x4, true);
+        check_nvfp4(c, source, n % 2 == 0 ? ScaleOrder::RowMajor : ScaleOrder::Tile128x4, false);
         c.scaling = OFP8_SCALING_E8M0;
         c.kind = n % 5;
         check_mx(c, source, n % 2 == 0 ? ScaleOrder::Tile128x4 : ScaleOrder::RowMajor, n % 3 != 1, n % 3 != 0);
@@ -853,6 +870,93 @@ template <Format F> void kernels(u32 type)
         n += 1;
     }
     std::printf("kernels of element %u, type %u: %llu checks so far\n", static_cast<u32>(F), type, checks);
+}
+
+// MXFP6 and MXFP4: what is an element of MX alone.
+void narrow_kernels(u32 type)
+{
+    u32 n = 0;
+    for (const u32 element : {OFP8_E2M3, OFP8_E3M2, OFP8_E2M1}) {
+        for (Case c : cases(type, element)) {
+            Source source(c.type, c.rows, c.cols, c.gap, c.offset, n + 1, c.special);
+            c.scaling = OFP8_SCALING_E8M0;
+            c.kind = n % 5;
+            check_mx(c, source, n % 2 == 0 ? ScaleOrder::Tile128x4 : ScaleOrder::RowMajor, n % 3 != 1, n % 3 != 0);
+            n += 1;
+        }
+    }
+}
+
+// How large a matrix may be, and what is refused in C++: nothing here reaches a kernel.
+void check_limits()
+{
+    Case c = {OFP8_E4M3, OFP8_F32, 1, 1, 0, 0, 0, false, {}, OFP8_SCALING_F32, 0, 0};
+    Bytes memory(256);
+    const auto *codes = memory.at();
+    const u64 lines = u64{1} << 30, elements = u64{1} << 41;
+    const auto dequantize = [&](u64 block, u64 rows, u64 cols) {
+        c.rows = rows;
+        c.cols = cols;
+        const ofp8_recipe recipe = c.recipe(block, block);
+        const ofp8_shape shape = c.shape();
+        return ofp8_cuda_dequantize(&recipe, &shape, codes, memory.at<float>(), 0, memory.at() + 128, nullptr);
+    };
+    require(dequantize(128, lines + 1, 1) == OFP8_SHAPE, "too many rows for a scale a block");
+    require(dequantize(128, 1, lines + 1) == OFP8_SHAPE, "too many columns for a scale a block");
+    require(dequantize(128, lines, 2049) == OFP8_SHAPE, "too many elements for a scale a block");
+    require(dequantize(0, 1, elements + 1) == OFP8_SHAPE, "too many elements for one scale");
+    require(dequantize(0, elements + 1, 1) == OFP8_SHAPE, "too many rows for one scale");
+    const auto fits = [](u64 rows, u64 cols) {
+        return std::pair{!kernel::is_too_large({rows, cols, cols, cols}),
+                         !kernel::is_too_large_for_blocks({rows, cols, cols, cols})};
+    };
+    require(fits(lines, 2048) == std::pair{true, true} && fits(1, lines) == std::pair{true, true}, "the largest sizes");
+    require(fits(2 * lines, 1) == std::pair{true, false} && fits(1, elements) == std::pair{true, false}, "and others");
+    // As many blocks as a grid may have, in every layout.
+    for (const Place &size : {Place{1, lines}, Place{lines, 1}, Place{lines, 2048}, Place{2048, lines}}) {
+        const Place extent = layout_extent(ScaleOrder::Tile128x4, divide_up(size.row, 128), divide_up(size.col, 128));
+        require(extent.row * extent.col < u64{1} << 31, "the blocks of a grid");
+    }
+
+    Recipe recipe;
+    const Shape one = {1, 1, 1, 1};
+    const auto quantize = [&] {
+        return launch_quantize_1x128<Format::E4M3>(memory.at<float>(), one, recipe,
+                                                   {memory.at(64), {memory.at(128), ScaleOrder::RowMajor}, {}, nullptr},
+                                                   nullptr);
+    };
+    recipe.rule = ExponentRule::LeastError;
+    require(quantize() == cudaErrorInvalidValue, "LeastError in C++");
+    recipe.rule = ExponentRule::RoundUp;
+    recipe.scaling = Scaling::TwoLevel;
+    require(quantize() == cudaErrorInvalidValue, "TwoLevel in C++");
+    recipe.scaling = Scaling::F32;
+    for (u32 bits : {0u, 17u}) {
+        recipe.cast = {Rounding::StochasticA, Saturation::Finite, NanPolicy::Canonical, bits};
+        require(quantize() == cudaErrorInvalidValue, "random bits outside 1 to 16 in C++");
+        require(launch_cast<Format::E4M3>(memory.at<float>(), one, memory.at(64), nullptr, recipe.cast, {}, nullptr,
+                                          nullptr, nullptr) == cudaErrorInvalidValue,
+                "and in a cast");
+    }
+    const std::vector<u8> bytes = memory.read();
+    require(std::all_of(bytes.begin(), bytes.end(), [](u8 b) { return b == Bytes::POISON; }), "nothing was written");
+}
+
+// Matrices without elements give what they give on the host.
+void check_empty()
+{
+    const Cast standard = {};
+    for (const Place &size : {Place{0, 64}, Place{64, 0}, Place{0, 0}}) {
+        Case c = {OFP8_E4M3, OFP8_F32, size.row, size.col, 0, 0, 0, false, standard, OFP8_SCALING_E8M0, 0, 0};
+        Source source(c.type, c.rows, c.cols, 0, 0, 1, false);
+        check_amax(c, source);
+        check_nvfp4(c, source, ScaleOrder::RowMajor, true);
+        check_nvfp4(c, source, ScaleOrder::Tile128x4, false);
+        check_mx(c, source, ScaleOrder::RowMajor, true, true);
+        c.scaling = OFP8_SCALING_F32;
+        check_blocks(c, source, 0, 0, ScaleOrder::RowMajor);
+        check_blocks(c, source, 128, 128, ScaleOrder::RowMajor);
+    }
 }
 
 // Arguments that must be turned away, and what the statuses are.
@@ -871,7 +975,7 @@ void check_statuses()
     recipe.block_cols = 48;
     require(quantize(recipe, shape, source.device(), copy.copy) == OFP8_RECIPE, "a block without a kernel");
     recipe = good;
-    recipe.element = OFP8_E2M1;
+    recipe.element = OFP8_E4M3FNUZ;
     require(quantize(recipe, shape, source.device(), copy.copy) == OFP8_UNKNOWN_FORMAT, "an element without a kernel");
     recipe = good;
     recipe.scaling = 77;
@@ -905,6 +1009,13 @@ void check_statuses()
             "an amax that no kernel takes");
     const std::vector<u8> codes = copy.codes.read();
     require(std::all_of(codes.begin(), codes.end(), [](u8 b) { return b == Bytes::POISON; }), "nothing was written");
+    recipe = good;
+    recipe.exponent_rule = OFP8_EXPONENT_LEAST_ERROR;
+    require(quantize(recipe, shape, source.device(), copy.copy) == OFP8_RECIPE, "a rule that looks at elements");
+    to = copy.copy;
+    to.order = OFP8_LAYOUT_TILE_128X4;
+    to.scales = copy.scales.at(4);
+    require(quantize(good, shape, source.device(), to) == OFP8_MISALIGNED, "tiles at a multiple of 4");
     bad = shape;
     bad.rows = 0;
     require(quantize(good, bad, nullptr, copy.copy) == OFP8_OK, "an empty matrix");
@@ -931,6 +1042,9 @@ void check_statuses()
     require(ofp8_cuda_quantize(&good, &shape, source.device(), misplaced(copy.copy), nullptr, nullptr, nullptr) ==
                 OFP8_MISALIGNED,
             "a copy at an odd address");
+    require(std::strcmp(ofp8_cuda_status_text(OFP8_CUDA_FAILED), ofp8_status_text(OFP8_CUDA_FAILED)) != 0 &&
+                std::strcmp(ofp8_cuda_status_text(OFP8_SHAPE), ofp8_status_text(OFP8_SHAPE)) == 0,
+            "the text of a status");
     require(ofp8_cuda_quantize(misplaced(good), &shape, source.device(), &copy.copy, nullptr, nullptr, nullptr) ==
                 OFP8_MISALIGNED,
             "a recipe at an odd address");
@@ -1008,11 +1122,18 @@ void times_of(u32 type)
     report("MX row and column", type, in + 2 * (out + scales), [&] { quantize(1, 32, OFP8_SCALING_E8M0, true, true, true); });
     report("1x128", type, in + out, [&] { quantize(1, 128, OFP8_SCALING_F32, true, false, false); });
     report("128x128", type, in + out, [&] { quantize(128, 128, OFP8_SCALING_F32, true, false, false); });
+    report("NVFP4 amax", type, in, [&] { ofp8_cuda_amax_nvfp4(&shape, source.device(), amax.at<u32>(), nullptr); });
     report("NVFP4", type, in + out / 2 + side * side / 16, [&] {
         ofp8_shape packed = shape;
         packed.code_stride = 0;
         ofp8_cuda_quantize_nvfp4(&packed, source.device(), amax.at<u32>(), row.copy.codes, row.scales.at(), OFP8_LAYOUT_TILE_128X4, nullptr,
                                  nullptr);
+    });
+    report("NVFP4 dequantize", type, in + out / 2 + side * side / 16, [&] {
+        ofp8_shape packed = shape;
+        packed.code_stride = 0;
+        ofp8_cuda_dequantize_nvfp4(&packed, row.copy.codes, row.scales.at(), OFP8_LAYOUT_TILE_128X4, amax.at<float>(),
+                                   target.at(), nullptr);
     });
     c.scaling = OFP8_SCALING_E8M0;
     const ofp8_recipe mx = c.recipe(1, 32);
@@ -1041,10 +1162,13 @@ int main(int count, char **arguments)
     helpers();
     reductions();
     check_statuses();
+    check_limits();
+    check_empty();
     check_update_scales();
     for (u32 type : {OFP8_F32, OFP8_F16, OFP8_BF16}) {
         kernels<Format::E4M3>(type);
         kernels<Format::E5M2>(type);
+        narrow_kernels(type);
     }
     if (times) {
 #if defined(OFP8_EMULATED_DEVICE)

@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 
-FORMATS = {"1": "E4M3", "2": "E5M2"}
+FORMATS = {"1": "E4M3", "2": "E5M2", "11": "E2M3", "12": "E3M2", "13": "E2M1"}
 
 
 def kernels(log):
