@@ -4,7 +4,8 @@
 //!
 //! Down a tile everything is a vector over its columns: first the amax of each column, and from
 //! those the amax of each block; then, with a factor for each column, the codes of one row after
-//! another. Blocks of 32x1 take the same time as those of 128x128.
+//! another. Blocks of 32x1 take the same time as those of 128x128. Blocks of one row that are whole
+//! vectors wide are looked at along the row, some rows a tile.
 
 use core::ops::Range;
 
