@@ -301,7 +301,7 @@ pub fn copy(
         is_transposed,
         reserved: number(u, 0, 0)?,
     };
-    Ok(m.sized(u, it)?.0)
+    m.unshortened(u, it).map(|pointer| pointer.cast_const())
 }
 
 /// A layout, and the scales that it holds.
@@ -393,7 +393,7 @@ pub fn operand(
         format: number(u, if has_recipe { 0 } else { E4M3 }, LAST_FORMAT)?,
         is_transposed,
     };
-    Ok((m.sized(u, it)?.0, vectors))
+    Ok((m.unshortened(u, it)?, vectors))
 }
 
 pub fn order(u: &mut Unstructured<'_>, m: &mut Memory) -> Result<*const ofp8_order> {

@@ -214,12 +214,30 @@ impl Memory {
         u: &mut Unstructured<'_>,
         it: T,
     ) -> Result<(*mut T, T)> {
+        self.at_least(u, it, size_of::<usize>())
+    }
+
+    /// The same for one that says where its own buffers lie: its members are all read, or it is refused.
+    pub fn unshortened<T: Copy + 'static>(
+        &mut self,
+        u: &mut Unstructured<'_>,
+        it: T,
+    ) -> Result<*mut T> {
+        Ok(self.at_least(u, it, size_of::<T>())?.0)
+    }
+
+    fn at_least<T: Copy + 'static>(
+        &mut self,
+        u: &mut Unstructured<'_>,
+        it: T,
+        least: usize,
+    ) -> Result<(*mut T, T)> {
         const { assert!(size_of::<T>().is_multiple_of(8)) };
         let whole = size_of::<T>();
         let control: u8 = u.arbitrary()?;
         let size = match control {
             0..208 => whole,
-            208..224 => u.int_in_range(1..=whole / 8)? * 8,
+            208..224 => u.int_in_range(least / 8..=whole / 8)? * 8,
             224..240 => whole + 8 * u.int_in_range(1..=4)?,
             _ => *u.choose(&[0, 7, usize::MAX, 1 << 63])?,
         };
