@@ -141,7 +141,7 @@
 #define OFP8_SPECIAL_IGNORE 1
 
 /**
- * It gets the largest scale.
+ * It gets the largest scale: the largest f32, 2^127, 0xFE, or the largest of block_scale.
  */
 #define OFP8_SPECIAL_CLAMP 2
 
@@ -328,7 +328,7 @@ enum ofp8_status
      */
     OFP8_UNKNOWN_POLICY = 6,
     /**
-     * struct_size is too small, too large, or the excess is not zero.
+     * struct_size is too small, too large, ends inside a member, or the excess is not zero.
      */
     OFP8_STRUCT_SIZE = 7,
     /**
@@ -465,6 +465,10 @@ typedef struct ofp8_cast {
 /**
  * A stream of random bits for stochastic rounding: Philox4x32-10 under seed, 16 bits an
  * element, addressed by the number of the element, so that chunks, threads and ranks agree.
+ *
+ * Element number n (first_index and its place in the source, modulo 2^64) takes half-word n mod 8,
+ * the least significant first, of the four words of block n / 8: the key is seed, the counter is the
+ * number of the block (two words) and stream (two words), low words first.
  */
 typedef struct ofp8_philox {
     /**
@@ -498,9 +502,10 @@ typedef struct ofp8_philox {
  *   1 / S, a block's the UE4M3 code of amax * (S * (1 / 6)), an element
  *   x * (1 / (block * (1 / S))).
  *
- * Blocks out of the ordinary: of zeros, the f32 scale is 1, E8M0 0x00, two-level 0; where a
- * scale would overflow or underflow it is the largest or smallest whose use stays finite
- * (E8M0: 0xFE, 0x00); with an infinity or a NaN, what special says.
+ * Blocks out of the ordinary: of zeros (and no epsilon), the f32 scale is 1, E8M0 0x00, two-level
+ * 0; where a scale would overflow it is the largest number, where it would underflow the smallest:
+ * E8M0 0xFE and 0x00, f32 the largest f32 and what the convention has (TransformerEngine 2^-128,
+ * DeepSeek 2^-149, DeepGEMM 2^-126); with an infinity or a NaN, what special says.
  */
 typedef struct ofp8_recipe {
     /**
@@ -540,7 +545,7 @@ typedef struct ofp8_recipe {
      */
     int32_t margin;
     /**
-     * Lower bound on amax, 0 for none.
+     * Lower bound on amax, 0 for none; where it is above amax_bound, that one holds.
      */
     float epsilon;
     /**
@@ -568,8 +573,9 @@ typedef struct ofp8_recipe {
     /**
      * The order of the scales in memory, wherever they are written or read by this recipe:
      * OFP8_LAYOUT_ROW_MAJOR (0) and the others. ofp8_scale_count says how many there are then;
-     * padding is written zero. Blocks of several rows and one column (32 x 1, 128 x 1) have
-     * column-wise scales (see ofp8_layout), but in row-major order.
+     * padding is written zero. Blocks of one column and several rows, or all (32 x 1, 0 x 1), have
+     * column-wise scales (columnwise 1 in an ofp8_layout), but in OFP8_LAYOUT_ROW_MAJOR, which is
+     * always that of the grid of blocks (columnwise 0).
      */
     uint32_t scale_order;
 } ofp8_recipe;
@@ -592,11 +598,12 @@ typedef struct ofp8_shape {
      */
     size_t cols;
     /**
-     * Elements between the beginnings of two rows of wide values; 0 means cols.
+     * Elements between the beginnings of two rows of wide values; 0 means cols. At least cols
+     * where there is a second row.
      */
     size_t stride;
     /**
-     * Bytes between the beginnings of two rows of codes; 0 means cols.
+     * Bytes between the beginnings of two rows of codes; otherwise as stride.
      */
     size_t code_stride;
     /**
@@ -932,7 +939,7 @@ typedef struct ofp8_operand {
      */
     size_t cols;
     /**
-     * Bytes between the beginnings of two rows; 0 means cols.
+     * Bytes between the beginnings of two rows; 0 means cols. Of a single row it does not matter.
      */
     size_t stride;
     /**
@@ -983,7 +990,8 @@ typedef struct ofp8_order {
     uint32_t model;
     /**
      * How many products a tensor core sums before its accumulator is added to a second one in
-     * f32 and starts again from zero: a multiple of 32; 0 means 128, OFP8_PROMOTION_OFF never.
+     * f32 and starts again from zero: a multiple of 32; 0 means 128 (what DeepSeek does on Hopper),
+     * OFP8_PROMOTION_OFF never (what a plain chain of instructions gives, on any machine).
      * 0 for the other orders.
      */
     uint32_t promotion;
@@ -1177,7 +1185,8 @@ ofp8_status ofp8_decode_f16(uint32_t format, uint8_t code, uint16_t *bits);
 ofp8_status ofp8_decode_bf16(uint32_t format, uint8_t code, uint16_t *bits);
 
 /**
- * E4M3 under the default cast; a firmware that calls nothing else links nothing else.
+ * E4M3 under the default cast; a firmware that calls nothing else links nothing else (with
+ * -Wl,--gc-sections).
  */
 uint8_t ofp8_e4m3_from_f32(float value);
 
@@ -1413,7 +1422,8 @@ ofp8_status ofp8_quantize(const struct ofp8_recipe *recipe,
 /**
  * Quantizes count matrices of different shapes: experts, the tensors of an optimizer. All
  * calls are checked before the first is carried out, each as ofp8_quantize would; where one is
- * refused, its number is written to failed (which may be null) and nothing else anywhere.
+ * refused, its number is written to failed (which may be null) and nothing else anywhere; where none
+ * is, failed stays as it was.
  *
  * Statuses: as ofp8_quantize.
  *
@@ -1498,7 +1508,7 @@ ofp8_status ofp8_dequantize(const struct ofp8_recipe *recipe,
  * number of an element for random
  * is first_index + (batch * rows + row) * cols + col by its place in the source, in both.
  * shape says the type, the shape and the strides of the source; its code_stride and
- * code_batch_stride must be 0. A copy of a shard cannot be transposed.
+ * code_batch_stride say nothing here, and stay 0. A copy of a shard cannot be transposed.
  *
  * Statuses: those of ofp8_quantize, of either copy; OFP8_STRUCT_SIZE of a copy;
  * OFP8_UNKNOWN_POLICY where is_transposed is neither 0 nor 1; OFP8_NULL_POINTER where both
@@ -1515,12 +1525,12 @@ ofp8_status ofp8_quantize_copies(const struct ofp8_recipe *recipe,
 
 /**
  * Quantizes one block to E4M3 codes and an E8M0 scale, in integers alone: a firmware that calls
- * nothing else links two kilobytes. The bits are those of ofp8_quantize with
+ * nothing else links two kilobytes (with -Wl,--gc-sections). The bits are those of ofp8_quantize with
  * OFP8_SCALING_E8M0 and everything else at its default; a block with an infinity or a NaN gets
  * the scale 0xFF and the codes of NaN.
  *
  * rule is OFP8_EXPONENT_ROUND_UP (0) or another, but not OFP8_EXPONENT_LEAST_ERROR; count is
- * 32 in MX, and may be any (codes has as many).
+ * 32 in MX, and may be any (codes has as many); of none the scale is 0x00.
  *
  * Statuses: OFP8_UNKNOWN_POLICY, OFP8_RECIPE (that rule), OFP8_NULL_POINTER,
  * OFP8_MISALIGNED, OFP8_OVERLAP, OFP8_SHAPE (a size overflows).
@@ -1846,14 +1856,17 @@ ofp8_status ofp8_delayed_is_due(const struct ofp8_delayed *rules,
 
 /**
  * Ends a step. If it was due: of each tensor with something staged, the history rolls and the
- * amax in use is chosen anew; the staging slots are emptied.
+ * amax in use is chosen anew; the staging slots are emptied. An amax of 0 is as good as none: a tensor
+ * of zeros leaves its history alone.
  *
  * Statuses: as ofp8_delayed_record.
  *
  * The caller guarantees:
  * As ofp8_delayed_record.
  */
-ofp8_status ofp8_delayed_update(const struct ofp8_delayed *rules, void *state, size_t state_size);
+ofp8_status ofp8_delayed_update(const struct ofp8_delayed *rules,
+                                void *state,
+                                size_t state_size);
 
 /**
  * Writes the amax that a tensor is to be quantized with now, for ofp8_quantize and

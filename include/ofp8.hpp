@@ -26,6 +26,10 @@
 #ifndef OFP8_HPP
 #define OFP8_HPP
 
+#if defined(_MSVC_LANG) ? _MSVC_LANG < 201703L : __cplusplus < 201703L
+#error "ofp8.hpp needs C++17; ofp8.h is for C++11 and C++14"
+#endif
+
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -488,6 +492,7 @@ ofp8_shape shape_of(const Matrix<Wide> &wide, const Matrix<Code> &codes = {})
     shape.cols = wide.cols;
     shape.stride = wide.stride;
     shape.code_stride = codes.stride;
+    static_assert(wide_type<std::remove_cv_t<Wide>> != FloatType::F64, "matrices are float, half or bfloat16");
     shape.wide_type = wide_number<Wide>();
     shape.batch_count = wide.batches;
     shape.batch_stride = wide.batch_stride;

@@ -881,7 +881,8 @@ static void hostile_one(const struct function *function, unsigned char *place, c
     static const int32_t outside[] = {65, -65, INT32_MAX, INT32_MIN};
     const float wrong[] = {-1.0f, -INFINITY, NAN};
     const size_t huge[] = {(size_t)-1, (size_t)-1 / 2 + 1};
-    const size_t sizes[] = {0, sizeof(size_t) - 1, (size_t)-1, argument->number + 1, argument->number + 16};
+    const size_t sizes[] = {0, sizeof(size_t) - 1, sizeof(size_t) + 1, (size_t)-1, argument->number - 1,
+                            argument->number - 2, argument->number + 1, argument->number + 16};
     const char *name = argument->name;
     switch (argument->kind) {
     case FREE:

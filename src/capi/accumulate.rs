@@ -66,7 +66,7 @@ pub struct ofp8_operand {
     pub rows: usize,
     /// Columns of the matrix as it is stored.
     pub cols: usize,
-    /// Bytes between the beginnings of two rows; 0 means `cols`.
+    /// Bytes between the beginnings of two rows; 0 means `cols`. Of a single row it does not matter.
     pub stride: usize,
     /// The recipe by which the matrix was quantized, or null if there are no scales.
     pub recipe: *const ofp8_recipe,
@@ -101,7 +101,8 @@ pub struct ofp8_order {
     /// of their format and are applied after the block is summed, expect infinities.
     pub model: u32,
     /// How many products a tensor core sums before its accumulator is added to a second one in
-    /// f32 and starts again from zero: a multiple of 32; 0 means 128, `OFP8_PROMOTION_OFF` never.
+    /// f32 and starts again from zero: a multiple of 32; 0 means 128 (what DeepSeek does on Hopper),
+    /// `OFP8_PROMOTION_OFF` never (what a plain chain of instructions gives, on any machine).
     /// 0 for the other orders.
     pub promotion: u32,
     /// Must be 0.

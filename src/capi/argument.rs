@@ -163,7 +163,9 @@ pub(super) unsafe fn sized<T: Descriptor>(pointer: *const T) -> Result<T, ofp8_s
     }
     // SAFETY: not null, aligned; the first member is there by this function's contract.
     let size = unsafe { pointer.cast::<usize>().read() };
-    if !(size_of::<usize>()..=MAX_STRUCT_SIZE).contains(&size) {
+    // Every version's size is a multiple of the alignment: one that is none cuts a member in half.
+    let is_size = size.is_multiple_of(align_of::<T>());
+    if !is_size || !(size_of::<usize>()..=MAX_STRUCT_SIZE).contains(&size) {
         return Err(ofp8_status::OFP8_STRUCT_SIZE);
     }
     // SAFETY: `size` initialised bytes are there by this function's contract.

@@ -61,12 +61,12 @@ unsafe fn dequantize<E: Element>(
 }
 
 /// Quantizes one block to E4M3 codes and an E8M0 scale, in integers alone: a firmware that calls
-/// nothing else links two kilobytes. The bits are those of `ofp8_quantize` with
+/// nothing else links two kilobytes (with `-Wl,--gc-sections`). The bits are those of `ofp8_quantize` with
 /// `OFP8_SCALING_E8M0` and everything else at its default; a block with an infinity or a NaN gets
 /// the scale 0xFF and the codes of NaN.
 ///
 /// `rule` is `OFP8_EXPONENT_ROUND_UP` (0) or another, but not `OFP8_EXPONENT_LEAST_ERROR`; `count` is
-/// 32 in MX, and may be any (`codes` has as many).
+/// 32 in MX, and may be any (`codes` has as many); of none the scale is 0x00.
 ///
 /// Statuses: `OFP8_UNKNOWN_POLICY`, `OFP8_RECIPE` (that rule), `OFP8_NULL_POINTER`,
 /// `OFP8_MISALIGNED`, `OFP8_OVERLAP`, `OFP8_SHAPE` (a size overflows).

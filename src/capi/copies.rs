@@ -235,7 +235,7 @@ impl WithSource for Copies<'_, '_> {
 /// number of an element for `random`
 /// is `first_index + (batch * rows + row) * cols + col` by its place in the source, in both.
 /// `shape` says the type, the shape and the strides of the source; its `code_stride` and
-/// `code_batch_stride` must be 0. A copy of a shard cannot be transposed.
+/// `code_batch_stride` say nothing here, and stay 0. A copy of a shard cannot be transposed.
 ///
 /// Statuses: those of `ofp8_quantize`, of either copy; `OFP8_STRUCT_SIZE` of a copy;
 /// `OFP8_UNKNOWN_POLICY` where `is_transposed` is neither 0 nor 1; `OFP8_NULL_POINTER` where both

@@ -236,7 +236,8 @@ pub unsafe extern "C" fn ofp8_delayed_is_due(
 }
 
 /// Ends a step. If it was due: of each tensor with something staged, the history rolls and the
-/// amax in use is chosen anew; the staging slots are emptied.
+/// amax in use is chosen anew; the staging slots are emptied. An amax of 0 is as good as none: a tensor
+/// of zeros leaves its history alone.
 ///
 /// Statuses: as `ofp8_delayed_record`.
 ///

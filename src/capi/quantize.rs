@@ -412,7 +412,8 @@ pub unsafe extern "C" fn ofp8_quantize(
 
 /// Quantizes `count` matrices of different shapes: experts, the tensors of an optimizer. All
 /// calls are checked before the first is carried out, each as `ofp8_quantize` would; where one is
-/// refused, its number is written to `failed` (which may be null) and nothing else anywhere.
+/// refused, its number is written to `failed` (which may be null) and nothing else anywhere; where none
+/// is, `failed` stays as it was.
 ///
 /// Statuses: as `ofp8_quantize`.
 ///

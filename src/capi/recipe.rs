@@ -41,7 +41,7 @@ pub const OFP8_EXPONENT_LEAST_ERROR: u32 = 5;
 pub const OFP8_SPECIAL_POISON: u32 = 0;
 /// Its scale comes from the finite elements.
 pub const OFP8_SPECIAL_IGNORE: u32 = 1;
-/// It gets the largest scale.
+/// It gets the largest scale: the largest f32, 2^127, 0xFE, or the largest of `block_scale`.
 pub const OFP8_SPECIAL_CLAMP: u32 = 2;
 
 /// How a matrix is quantized. Set `struct_size` and `element`; everything else may stay zero:
@@ -60,9 +60,10 @@ pub const OFP8_SPECIAL_CLAMP: u32 = 2;
 ///   1 / S, a block's the UE4M3 code of amax * (S * (1 / 6)), an element
 ///   x * (1 / (block * (1 / S))).
 ///
-/// Blocks out of the ordinary: of zeros, the f32 scale is 1, E8M0 0x00, two-level 0; where a
-/// scale would overflow or underflow it is the largest or smallest whose use stays finite
-/// (E8M0: 0xFE, 0x00); with an infinity or a NaN, what `special` says.
+/// Blocks out of the ordinary: of zeros (and no epsilon), the f32 scale is 1, E8M0 0x00, two-level
+/// 0; where a scale would overflow it is the largest number, where it would underflow the smallest:
+/// E8M0 0xFE and 0x00, f32 the largest f32 and what the convention has (TransformerEngine 2^-128,
+/// DeepSeek 2^-149, DeepGEMM 2^-126); with an infinity or a NaN, what `special` says.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ofp8_recipe {
@@ -84,7 +85,7 @@ pub struct ofp8_recipe {
     pub special: u32,
     /// 2^margin is what values may grow by before they saturate; -64 to 64.
     pub margin: i32,
-    /// Lower bound on amax, 0 for none.
+    /// Lower bound on amax, 0 for none; where it is above `amax_bound`, that one holds.
     pub epsilon: f32,
     /// Upper bound on amax, 0 for none.
     pub amax_bound: f32,
@@ -100,8 +101,9 @@ pub struct ofp8_recipe {
     pub tensor_amax: u32,
     /// The order of the scales in memory, wherever they are written or read by this recipe:
     /// `OFP8_LAYOUT_ROW_MAJOR` (0) and the others. `ofp8_scale_count` says how many there are then;
-    /// padding is written zero. Blocks of several rows and one column (32 x 1, 128 x 1) have
-    /// column-wise scales (see `ofp8_layout`), but in row-major order.
+    /// padding is written zero. Blocks of one column and several rows, or all (32 x 1, 0 x 1), have
+    /// column-wise scales (`columnwise` 1 in an `ofp8_layout`), but in `OFP8_LAYOUT_ROW_MAJOR`, which is
+    /// always that of the grid of blocks (`columnwise` 0).
     pub scale_order: u32,
 }
 

@@ -210,7 +210,8 @@ pub unsafe extern "C" fn ofp8_decode_bf16(format: u32, code: u8, bits: *mut u16)
     unsafe { decode(format, code, FloatType::Bf16, |bits| bits as u16, bits) }
 }
 
-/// E4M3 under the default cast; a firmware that calls nothing else links nothing else.
+/// E4M3 under the default cast; a firmware that calls nothing else links nothing else (with
+/// `-Wl,--gc-sections`).
 #[unsafe(no_mangle)]
 pub extern "C" fn ofp8_e4m3_from_f32(value: f32) -> u8 {
     scalar::encode_f32(Format::E4M3, Cast::DEFAULT, value, 0)

@@ -21,9 +21,10 @@ pub struct ofp8_shape {
     pub rows: usize,
     /// Columns of the matrix.
     pub cols: usize,
-    /// Elements between the beginnings of two rows of wide values; 0 means `cols`.
+    /// Elements between the beginnings of two rows of wide values; 0 means `cols`. At least `cols`
+    /// where there is a second row.
     pub stride: usize,
-    /// Bytes between the beginnings of two rows of codes; 0 means `cols`.
+    /// Bytes between the beginnings of two rows of codes; otherwise as `stride`.
     pub code_stride: usize,
     /// The type of the wide values: `OFP8_F32`, `OFP8_F16` or `OFP8_BF16`.
     pub wide_type: u32,

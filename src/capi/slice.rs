@@ -16,6 +16,10 @@ use crate::stats::Amax;
 
 /// A stream of random bits for stochastic rounding: Philox4x32-10 under `seed`, 16 bits an
 /// element, addressed by the number of the element, so that chunks, threads and ranks agree.
+///
+/// Element number n (`first_index` and its place in the source, modulo 2^64) takes half-word n mod 8,
+/// the least significant first, of the four words of block n / 8: the key is `seed`, the counter is the
+/// number of the block (two words) and `stream` (two words), low words first.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ofp8_philox {

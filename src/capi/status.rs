@@ -25,7 +25,7 @@ pub enum ofp8_status {
     /// special-block policy, layout, algorithm, order, model, promotion or kernel; random bits
     /// outside 1 to 32; a flag that is neither 0 nor 1; a reserved member that is not 0.
     OFP8_UNKNOWN_POLICY = 6,
-    /// `struct_size` is too small, too large, or the excess is not zero.
+    /// `struct_size` is too small, too large, ends inside a member, or the excess is not zero.
     OFP8_STRUCT_SIZE = 7,
     /// A number of elements is not what the shape asks for.
     OFP8_LENGTH = 8,

@@ -16,7 +16,7 @@
 //! |---|---|---|---|---|
 //! | 0 | 1.0 | 1.0 | 0x00 (2^-127) | zeros |
 //! | subnormal | by the same rule, on the normalised significand | | | |
-//! | so small that the scale underflows | the smallest whose use stays finite (see [`Convention`]) | 2^-127 | 0x00 | by that scale |
+//! | so small that the scale underflows | the smallest that its [`Convention`] has | 2^-127 | 0x00 | by that scale |
 //! | so large that the scale overflows | `f32::MAX` | 2^127 | 0xFE | by that scale, saturating |
 //! | infinity or NaN, [`Special::Poison`] | NaN | NaN | 0xFF | the code of NaN |
 //! | infinity or NaN, [`Special::Ignore`] | from the finite elements | | | infinities and NaN by the cast |
@@ -335,13 +335,14 @@ impl Recipe {
 
     /// Where the scales of a matrix of `rows` x `cols` lie: their number is its
     /// [`size`](Layout::size), padding included, and [`index`](Layout::index) the place of a block.
-    /// Blocks of several rows and one column (32x1, 128x1) have column-wise scales
-    /// ([`Layout::columnwise`]), but for [`ScaleOrder::RowMajor`], which is that of the grid.
+    /// Blocks of one column and several rows, or all, have column-wise scales
+    /// ([`Layout::columnwise`]): 32x1, 128x1, [`Block::COLUMN`]. [`ScaleOrder::RowMajor`] is always that of
+    /// the grid.
     ///
     /// [`Error::Shape`] where their number overflows.
     pub const fn scale_layout(&self, rows: usize, cols: usize) -> Result<Layout, Error> {
         let (down, across) = self.block.grid(rows, cols);
-        let is_columnwise = self.block.rows > 1 && self.block.cols == 1;
+        let is_columnwise = self.block.rows != 1 && self.block.cols == 1;
         if is_columnwise && !self.scale_order.is_row_major() {
             Layout::columnwise(self.scale_order, down, across)
         } else {

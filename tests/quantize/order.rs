@@ -30,7 +30,7 @@ fn layout(order: ScaleOrder, block: Block, rows: usize, cols: usize) -> Layout {
         _ => extent.div_ceil(size),
     };
     let (down, across) = (count(rows, block.rows), count(cols, block.cols));
-    let is_columnwise = block.cols == 1 && block.rows > 1 && order != ScaleOrder::RowMajor;
+    let is_columnwise = block.cols == 1 && block.rows != 1 && order != ScaleOrder::RowMajor;
     if is_columnwise {
         Layout::columnwise(order, down, across).unwrap()
     } else {
