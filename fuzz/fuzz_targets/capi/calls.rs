@@ -578,6 +578,7 @@ pub const FUNCTIONS: [(&str, Function); 80] = [
         let (source, stride) = (m.buffer(u, Use::Read, wide(&of_shape))?, size(u, 0, 176)?);
         let dequantized = ofp8_shape {
             stride,
+            batch_stride: 0, // without gaps
             wide_type: F32,
             ..of_shape
         };
