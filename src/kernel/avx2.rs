@@ -9,7 +9,7 @@ use super::factor::{Factor, Factors, Operation};
 use super::groups::{GROUP, dequantize_scale};
 use super::isa::Isa;
 use super::params::{F32_MANTISSA_BITS, Params, Plain};
-use super::portable::nearest;
+use super::portable::{nearest, power_of_two};
 use super::statistics;
 use crate::float::Float;
 use crate::random::{self, LAST_BLOCK, MULTIPLIER, Philox, ROUNDS, WEYL};
@@ -35,7 +35,7 @@ impl Avx2 {
 impl Isa for Avx2 {
     #[inline]
     fn vectorize<R>(self, work: impl FnOnce() -> R) -> R {
-        #[target_feature(enable = "avx2,f16c,popcnt")]
+        #[target_feature(enable = "avx2,f16c,fma,popcnt")]
         fn with_features<R>(work: impl FnOnce() -> R) -> R {
             work()
         }
@@ -72,7 +72,7 @@ impl Isa for Avx2 {
     #[inline]
     fn group_extremes<S: Float>(self, source: &[S], amaxes: &mut [u32]) -> u32 {
         // What is passed to [`Isa::vectorize`] is not always inlined, being this long.
-        #[target_feature(enable = "avx2,f16c,popcnt")]
+        #[target_feature(enable = "avx2,f16c,fma,popcnt")]
         fn with_features<S: Float>(source: &[S], amaxes: &mut [u32]) -> u32 {
             statistics::group_extremes(source, amaxes)
         }
@@ -115,7 +115,7 @@ impl Isa for Avx2 {
 
 /// Encodes with any factors; returns what [`encode`] does, or `None`, having done nothing, where
 /// there is no loop for it.
-#[target_feature(enable = "avx2,f16c,popcnt")]
+#[target_feature(enable = "avx2,f16c,fma,popcnt")]
 fn encode_by<S: Float, const BOUNDED: bool>(
     params: &Params,
     factors: Factors<'_>,
@@ -180,7 +180,7 @@ struct Run<'a, S> {
 impl<S: Float> Run<'_, S> {
     /// [`encode`] with the numbers of the 8 elements from one on.
     #[inline]
-    #[target_feature(enable = "avx2,f16c,popcnt")]
+    #[target_feature(enable = "avx2,f16c,fma,popcnt")]
     fn encode<const BOUNDED: bool>(
         self,
         codes: &mut [u8],
@@ -202,12 +202,11 @@ impl<S: Float> Run<'_, S> {
 
 /// [`Plain`] in registers.
 struct Constants {
-    /// The value to which larger ones are clamped, and what becomes of it before `bias`.
-    clamp: __m256,
+    /// What becomes, before `bias`, of the value to which larger ones are clamped.
     most: __m256i,
     min_normal: __m256i,
-    /// Added to the bits of the power of two at or below a value, it makes `m`.
-    to_m: __m256i,
+    /// Times the power of two at or below a value, it makes `m`.
+    to_m: __m256,
     /// What the halves of a sum are multiplied by: the magnitude, from bit `below` on, and more.
     place: __m256i,
     /// What is more: the exponent of the format begins at 0.
@@ -236,10 +235,9 @@ impl Constants {
         let lowest = params.magic.wrapping_neg() & 0xFFFF;
         let (most, ..) = nearest(params, plain.clamp.to_bits());
         Constants {
-            clamp: _mm256_set1_ps(plain.clamp),
             most: _mm256_set1_epi16(((most + lowest) << below) as i16),
             min_normal: _mm256_set1_epi32(params.min_normal as i32),
-            to_m: _mm256_set1_epi32((params.discarded << F32_MANTISSA_BITS) as i32),
+            to_m: _mm256_set1_ps(power_of_two(params.discarded as i32)),
             place: _mm256_set1_epi32(1 << 16 | 1 << below),
             bias: _mm256_set1_epi16((lowest << below) as i16),
             below: _mm_cvtsi32_si128(below as i32),
@@ -255,7 +253,7 @@ impl Constants {
 /// clamped, nor is there a look for NaN; then it returns how many codes are zero. `factor` is told the
 /// number of the first of 8 elements.
 #[inline]
-#[target_feature(enable = "avx2,f16c,popcnt")]
+#[target_feature(enable = "avx2,f16c,fma,popcnt")]
 fn encode<S: Float, const BOUNDED: bool>(
     constants: &Constants,
     source: &[S],
@@ -274,7 +272,7 @@ fn encode<S: Float, const BOUNDED: bool>(
             let loaded = unsafe { load::<S>(from.as_ptr().add(LANES * i)) };
             *x = factor(BLOCK * block + LANES * i, loaded);
         }
-        let Some((block, zero)) = encode_clamped::<BOUNDED>(constants, x) else {
+        let Some((block, zero)) = encode_block::<BOUNDED>(constants, x) else {
             slow(from, to);
             continue;
         };
@@ -296,7 +294,7 @@ fn encode<S: Float, const BOUNDED: bool>(
         let loaded = unsafe { load::<S>(padded.as_ptr().add(LANES * i)) };
         *x = factor(BLOCK * blocks + LANES * i, loaded);
     }
-    let Some((codes, zero)) = encode_clamped::<BOUNDED>(constants, x) else {
+    let Some((codes, zero)) = encode_block::<BOUNDED>(constants, x) else {
         slow(from, to);
         return zeros;
     };
@@ -310,33 +308,25 @@ fn encode<S: Float, const BOUNDED: bool>(
     zeros + (zero & mask).count_ones() as u64
 }
 
-/// [`encode_block`], but `None` only where there is a NaN.
+/// Whether one of 32 elements is NaN.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn encode_clamped<const BOUNDED: bool>(
-    constants: &Constants,
-    x: [__m256; 4],
-) -> Option<(__m256i, u32)> {
-    let codes = encode_block::<BOUNDED>(constants, x);
-    if BOUNDED || codes.is_some() {
-        return codes;
-    }
-    let most = constants.clamp;
-    let least = _mm256_sub_ps(_mm256_setzero_ps(), most);
-    // Of a NaN and a number, the second.
-    let x = x.map(|x| _mm256_max_ps(least, _mm256_min_ps(most, x)));
-    encode_block::<BOUNDED>(constants, x)
+fn has_nan(x: [__m256; 4]) -> bool {
+    let low = _mm256_cmp_ps::<_CMP_UNORD_Q>(x[0], x[1]);
+    let high = _mm256_cmp_ps::<_CMP_UNORD_Q>(x[2], x[3]);
+    _mm256_movemask_ps(_mm256_or_ps(low, high)) != 0
 }
 
 /// The codes of 32 elements, and, where all is bounded, which of them are zero; `None` where there is
-/// a NaN or what is far beyond the format, an infinity for one.
+/// a NaN.
 ///
-/// Elements are clamped as words, two registers at a time. (Clamping them as they come took 7 % longer.)
+/// `m` is a product of the power of two at or below a value, exact or infinite: one fused instruction adds
+/// it. Elements are clamped as words, two registers at a time. (As they come it took 7 % longer.)
 ///
 /// The sum has the exponent of `m` and, in its low bits, the rounded significand: the dot product of
 /// its halves with two powers of two joins them in 15 bits, which packing leaves alone.
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,fma")]
 fn encode_block<const BOUNDED: bool>(
     constants: &Constants,
     x: [__m256; 4],
@@ -344,19 +334,15 @@ fn encode_block<const BOUNDED: bool>(
     let abs = _mm256_castsi256_ps(_mm256_set1_epi32(i32::MAX));
     let exponent = _mm256_set1_epi32(!0 << F32_MANTISSA_BITS);
     let mut joined = [_mm256_setzero_si256(); 4];
-    let mut all_m = _mm256_setzero_si256();
+    let mut sums = x;
     for i in 0..4 {
         let y = _mm256_and_ps(x[i], abs);
         let power = _mm256_and_si256(_mm256_castps_si256(y), exponent);
         let power = _mm256_max_epi32(power, constants.min_normal);
-        let m = _mm256_add_epi32(power, constants.to_m);
-        // Of a NaN, and of what is far too large, the exponent runs over into the sign. (The magnitude that
-        // is made of a NaN does not tell: the low half of its payload may be anything.)
-        all_m = _mm256_or_si256(all_m, m);
-        let sum = _mm256_add_ps(y, _mm256_castsi256_ps(m));
-        joined[i] = _mm256_madd_epi16(_mm256_castps_si256(sum), constants.place);
+        sums[i] = _mm256_fmadd_ps(_mm256_castsi256_ps(power), constants.to_m, y);
+        joined[i] = _mm256_madd_epi16(_mm256_castps_si256(sums[i]), constants.place);
     }
-    if !BOUNDED && _mm256_movemask_ps(_mm256_castsi256_ps(all_m)) != 0 {
+    if !BOUNDED && has_nan(sums) {
         return None;
     }
     let magnitudes = |a, b| {
@@ -392,7 +378,7 @@ fn encode_block<const BOUNDED: bool>(
     Some((codes, _mm256_movemask_epi8(zeros) as u32))
 }
 
-#[target_feature(enable = "avx2,f16c,popcnt")]
+#[target_feature(enable = "avx2,f16c,fma,popcnt")]
 fn decode_fast<T: Float>(decoding: &Decoding, scale: f32, codes: &[u8], target: &mut [T]) -> bool {
     if codes.len() < BLOCK || !decoding.keeps_nan(scale) {
         return false;
@@ -409,7 +395,7 @@ fn decode_fast<T: Float>(decoding: &Decoding, scale: f32, codes: &[u8], target: 
     true
 }
 
-#[target_feature(enable = "avx2,f16c,popcnt")]
+#[target_feature(enable = "avx2,f16c,fma,popcnt")]
 fn decode_groups<T: Float>(
     decoding: &Decoding,
     scales: &[u8],
@@ -517,7 +503,7 @@ impl Line {
 
 /// The loop over blocks; the last one goes through a padded copy.
 #[inline]
-#[target_feature(enable = "avx2,f16c,popcnt")]
+#[target_feature(enable = "avx2,f16c,fma,popcnt")]
 fn decode<T: Float, const SCALED: bool>(
     line: &Line,
     by: impl Fn(usize) -> __m256,
@@ -558,7 +544,7 @@ fn decode<T: Float, const SCALED: bool>(
 /// # Safety
 /// 32 elements can be written at `target`.
 #[inline]
-#[target_feature(enable = "avx2,f16c,popcnt")]
+#[target_feature(enable = "avx2,f16c,fma,popcnt")]
 unsafe fn decode_block<T: Float, const SCALED: bool>(
     line: &Line,
     by: __m256,
@@ -602,7 +588,7 @@ unsafe fn decode_block<T: Float, const SCALED: bool>(
 /// # Safety
 /// They can be written.
 #[inline]
-#[target_feature(enable = "avx2,f16c,popcnt")]
+#[target_feature(enable = "avx2,f16c,fma,popcnt")]
 unsafe fn store<T: Float>(target: *mut T, value: __m256) {
     // SAFETY: the caller's promise; the stores take 8 times the size of `T`.
     unsafe {
@@ -681,7 +667,7 @@ fn philox_group(philox: &Philox, first: u64, bits: &mut [u16; random::GROUP]) {
 /// # Safety
 /// They can be read.
 #[inline]
-#[target_feature(enable = "avx2,f16c,popcnt")]
+#[target_feature(enable = "avx2,f16c,fma,popcnt")]
 unsafe fn load<S: Float>(source: *const S) -> __m256 {
     // SAFETY: the caller's promise; the loads take 8 times the size of `S`.
     unsafe {

@@ -32,6 +32,8 @@ impl Avx512 {
 }
 
 impl Isa for Avx512 {
+    const HAS_RANDOM: bool = true;
+
     #[inline]
     fn vectorize<R>(self, work: impl FnOnce() -> R) -> R {
         #[target_feature(enable = "avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vnni,popcnt")]

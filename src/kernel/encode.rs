@@ -74,6 +74,9 @@ fn encode_stochastic<I: Isa, S: Float>(
     source: &[S],
     codes: &mut [u8],
 ) {
+    if !I::HAS_RANDOM {
+        return encode_chunks(isa, params, factor, Some(random), source, codes, |_, _| {});
+    }
     let mut bits = [0; RANDOM_CHUNK];
     let mut first = 0;
     for (source, codes) in source

@@ -65,6 +65,9 @@ pub(super) trait Isa: Copy {
             .then(|| self.count_zero_codes(params, codes))
     }
 
+    /// Whether [`Isa::encode_random`] ever does something: else nobody draws random bits for it.
+    const HAS_RANDOM: bool = false;
+
     /// Encodes a slice with the low bits of a half-word an element, if there is a loop for this
     /// combination and no element is NaN; else returns false, and what is in `codes` is void.
     #[inline]
