@@ -76,7 +76,9 @@ for ((number = 0; number < functions; number++)); do
 done
 
 # A temporary folder in memory where there is one: checkpoints are files.
-TMPDIR=$(mktemp -d "$([ -w /dev/shm ] && echo /dev/shm || echo "${TMPDIR:-/tmp}")/ofp8-fuzz.XXXXXX")
+memory=/dev/shm
+[ -w "$memory" ] || memory=${TMPDIR:-/tmp}
+TMPDIR=$(mktemp -d -p "$memory")
 export TMPDIR
 trap 'rm -rf "$TMPDIR"' EXIT
 for name in "${targets[@]}"; do

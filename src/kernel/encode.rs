@@ -311,19 +311,7 @@ pub(super) fn is_beyond(spec: &Spec, rounding: Rounding, value: Value, word: u32
 /// An element times its factor: exact for a shift, else one `f32` operation.
 fn exact_product<S: Float>(factor: Factor, x: S) -> Value {
     if let Factor::Shift(k) = factor {
-        let value = scalar::decode(S::TYPE.spec(), x.to_wide_bits());
-        return match value {
-            Value::Finite {
-                negative,
-                exponent,
-                significand,
-            } => Value::Finite {
-                negative,
-                exponent: exponent + k,
-                significand,
-            },
-            other => other,
-        };
+        return scalar::decode(S::TYPE.spec(), x.to_wide_bits()).shifted(k);
     }
     let product = portable::product(factor, x.to_f32().to_bits());
     scalar::decode(FloatType::F32.spec(), product as u64)

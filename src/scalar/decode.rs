@@ -48,6 +48,23 @@ impl Value {
         }
     }
 
+    /// Times 2^`power`, exactly.
+    #[inline(always)]
+    pub const fn shifted(self, power: i32) -> Value {
+        match self {
+            Value::Finite {
+                negative,
+                exponent,
+                significand,
+            } => Value::Finite {
+                negative,
+                exponent: exponent + power,
+                significand,
+            },
+            other => other,
+        }
+    }
+
     /// The integer `value`.
     #[inline(always)]
     pub const fn from_i64(value: i64) -> Value {

@@ -49,7 +49,7 @@ pub fn quantize_block<E: Element>(
     let scale = largest.exponent_code(rule, 0, amax);
     for (x, to) in source.iter().zip(target) {
         let value = decode(FloatType::F32.spec(), x.to_bits() as u64);
-        let value = shift(value, E8M0_ONE - scale as i32);
+        let value = value.shifted(E8M0_ONE - scale as i32);
         *to = E::from_bits(encode(spec, Cast::DEFAULT, value, 0) as u8);
     }
     Ok(scale)
@@ -79,7 +79,7 @@ pub fn dequantize_block<E: Element>(
         let value = if is_nan {
             poisoned(value)
         } else {
-            shift(value, scale as i32 - E8M0_ONE)
+            value.shifted(scale as i32 - E8M0_ONE)
         };
         *to = f32::from_bits(encode(FloatType::F32.spec(), DECODE_CAST, value, 0) as u32);
     }
@@ -96,23 +96,6 @@ const fn element(format: Format) -> &'static Spec {
 /// The code of NaN, or what a format without one stores.
 const fn nan(spec: &Spec) -> u8 {
     encode(spec, Cast::DEFAULT, Value::Nan { negative: false }, 0) as u8
-}
-
-/// Times 2^`power`, exactly.
-#[inline(always)]
-fn shift(value: Value, power: i32) -> Value {
-    match value {
-        Value::Finite {
-            negative,
-            exponent,
-            significand,
-        } => Value::Finite {
-            negative,
-            exponent: exponent + power,
-            significand,
-        },
-        other => other,
-    }
 }
 
 /// A NaN with the sign of a value.
