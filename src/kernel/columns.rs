@@ -168,12 +168,9 @@ fn column_ranges<S: FitsF32>(
     let amaxes = amaxes.get_mut(..tile.cols.len()).unwrap_or_default();
     amaxes.fill(0);
     let mut least = u32::MAX;
-    for rows in tile.rows.clone().step_by(AT_ONCE) {
-        let row = |i| tile.row(source, rows + i);
-        let four = [row(0), row(1), row(2), row(3)];
-        let is_whole = four.iter().all(|(_, row)| row.len() == amaxes.len());
-        if is_whole && rows + AT_ONCE <= tile.rows.end {
-            let [(_, a), (_, b), (_, c), (_, d)] = four;
+    for first in tile.rows.clone().step_by(AT_ONCE) {
+        let rows = first..tile.rows.end.min(first + AT_ONCE);
+        if let Some([a, b, c, d]) = whole_rows(source, tile, &rows) {
             let rows = a.iter().zip(b).zip(c).zip(d);
             for ((((&a, &b), &c), &d), amax) in rows.zip(&mut *amaxes) {
                 let four = [a, b, c, d].map(abs_bits);
@@ -184,7 +181,7 @@ fn column_ranges<S: FitsF32>(
             }
             continue;
         }
-        for row in rows..tile.rows.end.min(rows + AT_ONCE) {
+        for row in rows {
             let (first, row) = tile.row(source, row);
             let amaxes = amaxes.get_mut(first..).unwrap_or_default();
             for (&x, amax) in row.iter().zip(amaxes) {
@@ -204,6 +201,22 @@ fn column_ranges<S: FitsF32>(
 
 /// Rows that are folded at once, so that the amaxes are stored less often.
 const AT_ONCE: usize = 4;
+
+/// The rows of a tile that are to be folded at once, if there are so many of them and each has all its
+/// columns. (No other row is so much as located: its number times the stride may overflow.)
+#[inline(always)]
+fn whole_rows<'a, S: FitsF32>(
+    source: Matrix<'a, S>,
+    tile: &Tile,
+    rows: &Range<usize>,
+) -> Option<[&'a [S]; AT_ONCE]> {
+    if rows.len() < AT_ONCE {
+        return None;
+    }
+    let four = core::array::from_fn(|i| tile.row(source, rows.start + i).1);
+    let is_whole = |row: &&[S]| row.len() == tile.cols.len();
+    four.iter().all(is_whole).then_some(four)
+}
 
 /// The bits of an absolute value in its own type, which are ordered as the values are; zero less 1 is
 /// the largest.

@@ -192,6 +192,34 @@ fn infinities_and_nan_stay() {
     }
 }
 
+/// The stride of a single row says nothing, whatever it is.
+#[test]
+fn one_row_may_say_any_stride() {
+    const ROW: usize = 40;
+    let values = values(&mut Dice(35), ROW);
+    let run = |stride: usize| {
+        let (mut sum, mut lost, mut other) = ([0.0; ROW], [0.0; ROW], [0.0; ROW]);
+        let (mut codes, mut scales) = ([0; ROW], [0; 2]);
+        let row = |data| MatrixMut::with_stride(data, 1, ROW, stride).unwrap();
+        let mut gradient = Gradient::new(row(&mut sum), Some(row(&mut lost))).unwrap();
+        let mut of_other = Gradient::new(row(&mut other), None).unwrap();
+        let source = Matrix::with_stride(&values, 1, ROW, stride).unwrap();
+        gradient.add(source, 0.5).unwrap();
+        of_other.add(source, 3.0).unwrap();
+        gradient.merge(&of_other).unwrap();
+        let to = MatrixMut::with_stride(&mut codes, 1, ROW, stride).unwrap();
+        let scales_mut = ScalesMut::E8M0(&mut scales);
+        let stats = gradient.quantize(&Recipe::MXFP8, None, to, scales_mut);
+        let stored = Matrix::with_stride(&codes, 1, ROW, stride).unwrap();
+        gradient
+            .add_codes(&Recipe::MXFP8, stored, Scales::E8M0(&scales))
+            .unwrap();
+        (sum, lost, codes, scales, stats)
+    };
+    assert_eq!(run(usize::MAX), run(ROW));
+    assert_eq!(run(0), run(ROW));
+}
+
 #[test]
 fn ranks_merge_and_memory_resumes() {
     let mut dice = Dice(34);

@@ -36,6 +36,11 @@ fn swap(block: Block, transposed: bool) -> Block {
     }
 }
 
+/// The stride that a matrix is said to have: one row may say anything.
+fn said(rows: usize, stride: usize) -> usize {
+    if rows == 1 { usize::MAX } else { stride }
+}
+
 impl Factor {
     pub fn random(
         dice: &mut Dice,
@@ -87,7 +92,7 @@ impl Factor {
         } else {
             (self.vectors, self.depth)
         };
-        let codes = Matrix::with_stride(&self.stored, rows, cols, self.stride).unwrap();
+        let codes = Matrix::with_stride(&self.stored, rows, cols, said(rows, self.stride)).unwrap();
         let block = swap(self.block(), self.transposed);
         let operand = match self.scaling {
             Scaling::None => Operand::new(self.format, codes),
@@ -178,7 +183,7 @@ pub fn product(a: Operand<'_>, b: Operand<'_>, order: Order) -> Result<Vec<f32>,
         a,
         b,
         order,
-        MatrixMut::with_stride(&mut c, rows, cols, stride)?,
+        MatrixMut::with_stride(&mut c, rows, cols, said(rows, stride))?,
     )?;
     let mut entries = Vec::new();
     for row in c.chunks(stride) {

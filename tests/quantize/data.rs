@@ -198,6 +198,15 @@ impl<T: Copy + PartialEq + Debug> Strided<T> {
         }
     }
 
+    /// The stride that `rows` rows are said to have: one row, or rows without elements, may say anything.
+    fn said(&self, rows: usize) -> usize {
+        if rows <= 1 || self.cols == 0 {
+            usize::MAX
+        } else {
+            self.stride
+        }
+    }
+
     pub fn get(&self, row: usize, col: usize) -> T {
         self.data[row * self.stride + col]
     }
@@ -207,23 +216,25 @@ impl<T: Copy + PartialEq + Debug> Strided<T> {
     }
 
     pub fn matrix(&self) -> ofp8::Matrix<'_, T> {
-        ofp8::Matrix::with_stride(&self.data, self.rows, self.cols, self.stride).unwrap()
+        ofp8::Matrix::with_stride(&self.data, self.rows, self.cols, self.said(self.rows)).unwrap()
     }
 
     /// Rows `from..to`.
     pub fn rows(&self, from: usize, to: usize) -> ofp8::Matrix<'_, T> {
         let data = &self.data[from * self.stride..];
-        ofp8::Matrix::with_stride(data, to - from, self.cols, self.stride).unwrap()
+        ofp8::Matrix::with_stride(data, to - from, self.cols, self.said(to - from)).unwrap()
     }
 
     pub fn matrix_mut(&mut self) -> MatrixMut<'_, T> {
-        MatrixMut::with_stride(&mut self.data, self.rows, self.cols, self.stride).unwrap()
+        let stride = self.said(self.rows);
+        MatrixMut::with_stride(&mut self.data, self.rows, self.cols, stride).unwrap()
     }
 
     /// Rows `from..to`.
     pub fn rows_mut(&mut self, from: usize, to: usize) -> MatrixMut<'_, T> {
+        let stride = self.said(to - from);
         let data = &mut self.data[from * self.stride..];
-        MatrixMut::with_stride(data, to - from, self.cols, self.stride).unwrap()
+        MatrixMut::with_stride(data, to - from, self.cols, stride).unwrap()
     }
 }
 
