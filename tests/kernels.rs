@@ -8,9 +8,9 @@ use std::sync::{Mutex, PoisonError};
 
 use ofp8::kernel::Kernel;
 use ofp8::{
-    Amax, Bf16, Block, Cast, Error, ExponentRule, F16, Float, Format, Matrix, MatrixMut, NanPolicy,
-    Philox, Random, RandomBits, Recipe, Rounding, Saturation, Scales, ScalesMut, Scaling, scalar,
-    slice,
+    Amax, Bf16, Block, Cast, CopyMut, Error, ExponentRule, F16, Float, Format, Matrix, MatrixMut,
+    NanPolicy, Philox, Random, RandomBits, Recipe, Rounding, Saturation, Scales, ScalesMut,
+    Scaling, Stats, scalar, slice,
 };
 
 /// Runs `test` with each kernel forced; where the variable `OFP8_TEST_KERNEL` names one, with that
@@ -620,6 +620,83 @@ fn groups_equal_blocks() {
             }
         }
     }
+}
+
+/// Where many codes are written they are stored past the caches, and the source is fetched part by part
+/// in other sizes: the same as in bands that are too small for that.
+#[test]
+fn large_matrices_equal_their_bands() {
+    // 8.6 Mi elements; the last blocks of a row are cut.
+    const ROWS: usize = 2176;
+    const COLS: usize = 4144;
+    const GAP: usize = 16;
+    const BAND: usize = 640;
+    let seed = Philox::new(5, 6);
+    let source: Vec<Bf16> = (0..ROWS * (COLS + GAP))
+        .map(|i| match seed.bits(i as u64) {
+            // Infinities and NaN in a block or two of each band.
+            bits if i % 1_000_003 == 77 => Bf16(0x7F80 | bits & 0x7F),
+            bits => Bf16(bits & 0x81FF | 0x3E00),
+        })
+        .collect();
+    let rows = |from: usize, to: usize| {
+        let source = &source[from * (COLS + GAP)..];
+        Matrix::with_stride(source, to - from, COLS, COLS + GAP).unwrap()
+    };
+    let recipes = [
+        Recipe::MXFP8,
+        Recipe::MXFP8.turned(),
+        Recipe::DEEPSEEK_ACTIVATION,
+        Recipe::DEEPSEEK_ACTIVATION.turned(),
+        Recipe::DEEPSEEK_WEIGHT,
+        Recipe::TENSOR.with_block(Block::ROW),
+        Recipe::TENSOR.with_block(Block::new(1, 16)),
+    ];
+    let quantize = |recipe: &Recipe, from: usize, to: usize| {
+        let (down, across) = recipe.block().grid(to - from, COLS);
+        let mut codes = vec![0; (to - from) * COLS];
+        let mut bytes = vec![0; down * across];
+        let mut floats = vec![0.0; down * across];
+        let target = MatrixMut::new(&mut codes, to - from, COLS).unwrap();
+        let scales = match recipe.scaling() {
+            Scaling::E8M0(_) => ScalesMut::E8M0(&mut bytes),
+            _ => ScalesMut::F32(&mut floats),
+        };
+        let stats = recipe.quantize(rows(from, to), target, scales).unwrap();
+        let floats = floats.iter().map(|scale: &f32| scale.to_bits());
+        (codes, bytes, floats.collect::<Vec<_>>(), stats)
+    };
+    each_kernel(|kernel| {
+        for recipe in &recipes {
+            let whole = quantize(recipe, 0, ROWS);
+            let mut bands = (Vec::new(), Vec::new(), Vec::new(), Stats::EMPTY);
+            for from in (0..ROWS).step_by(BAND) {
+                let band = quantize(recipe, from, ROWS.min(from + BAND));
+                bands.0.extend(band.0);
+                bands.1.extend(band.1);
+                bands.2.extend(band.2);
+                bands.3 = bands.3.merge(band.3);
+            }
+            assert!(whole == bands, "{kernel} {:?}", recipe.block());
+        }
+        // Two copies: each what it is alone.
+        let (rowwise, columnwise) = (Recipe::MXFP8, Recipe::MXFP8.turned());
+        let expected = [quantize(&rowwise, 0, ROWS), quantize(&columnwise, 0, ROWS)];
+        let mut codes = [vec![0; ROWS * COLS], vec![0; ROWS * COLS]];
+        let mut scales = [vec![0; expected[0].1.len()], vec![0; expected[1].1.len()]];
+        let ([a, b], [c, d]) = (&mut codes, &mut scales);
+        let copy = |codes, scales| {
+            let codes = MatrixMut::new(codes, ROWS, COLS).unwrap();
+            CopyMut::new(codes, ScalesMut::E8M0(scales))
+        };
+        let stats = rowwise.quantize_both(rows(0, ROWS), copy(a, c), copy(b, d));
+        let stats = stats.unwrap();
+        for (i, expected) in expected.iter().enumerate() {
+            assert!(codes[i] == expected.0, "{kernel}: codes of copy {i}");
+            assert!(scales[i] == expected.1, "{kernel}: scales of copy {i}");
+            assert_eq!(stats[i], expected.3, "{kernel}");
+        }
+    });
 }
 
 #[test]

@@ -6,6 +6,7 @@ use core::arch::asm;
 use core::arch::x86_64::*;
 
 use super::decode::Decoding;
+use super::encode::LINE;
 use super::factor::{Factor, Factors, Operation};
 use super::groups::{GROUP, dequantize_scale};
 use super::isa::Isa;
@@ -79,6 +80,12 @@ impl Isa for Avx2 {
         }
         // SAFETY: `self` proves that the features are there.
         unsafe { with_features(source, amaxes) }
+    }
+
+    #[inline]
+    fn settle(self) {
+        // SAFETY: SSE is part of x86-64.
+        unsafe { _mm_sfence() };
     }
 
     #[inline]
@@ -219,8 +226,12 @@ struct Constants {
     sign_shift: __m128i,
     /// The code that is to become 0: negative zero where there is one zero, else 0 itself.
     no_zero: __m256i,
-    /// Whether the sign stays in bit 7, and there are two zeros.
+    /// Whether the sign stays in bit 7, there are two zeros, and codes are stored into the caches.
     is_usual: bool,
+    /// Whether codes are stored past the caches.
+    stream: bool,
+    /// See [`Params::with_next_part`].
+    ahead: usize,
 }
 
 impl Constants {
@@ -244,7 +255,9 @@ impl Constants {
             sign: _mm256_set1_epi8(if plain.signed { i8::MIN } else { 0 }),
             sign_shift: _mm_cvtsi32_si128(7 - plain.magnitude_bits as i32),
             no_zero: _mm256_set1_epi8(no_zero as i8),
-            is_usual: plain.magnitude_bits == 7 && !plain.one_zero,
+            is_usual: plain.magnitude_bits == 7 && !plain.one_zero && !params.stream,
+            stream: params.stream,
+            ahead: params.ahead,
         }
     }
 }
@@ -321,6 +334,7 @@ fn encode_blocks<S: Float, const BOUNDED: bool, const USUAL: bool>(
     codes: &mut [[u8; BLOCK]],
     factor: &impl Fn(usize, __m256) -> __m256,
 ) -> (usize, u64) {
+    let stream = constants.stream && codes.as_ptr().align_offset(BLOCK) == 0;
     let mut zeros = 0;
     for (block, (from, to)) in source.iter().zip(codes).enumerate() {
         let mut x = [_mm256_setzero_ps(); 4];
@@ -333,10 +347,28 @@ fn encode_blocks<S: Float, const BOUNDED: bool, const USUAL: bool>(
             return (block, zeros);
         };
         zeros += zero.count_ones() as u64;
-        // SAFETY: 32 bytes into a block of 32.
-        unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), block_codes) };
+        // SAFETY: 32 bytes into a block of 32, which lies at a multiple of 32 where it must.
+        unsafe {
+            if !USUAL && stream {
+                _mm256_stream_si256(to.as_mut_ptr().cast(), block_codes);
+                if constants.ahead != 0 {
+                    fetch_block(from.as_ptr().wrapping_add(constants.ahead));
+                }
+            } else {
+                _mm256_storeu_si256(to.as_mut_ptr().cast(), block_codes);
+            }
+        }
     }
     (source.len(), zeros)
+}
+
+/// Fetches 32 elements into the second-level cache. A hint: there need not be any.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn fetch_block<S>(place: *const S) {
+    for line in 0..BLOCK * size_of::<S>() / LINE {
+        _mm_prefetch::<_MM_HINT_T1>(place.cast::<i8>().wrapping_add(LINE * line));
+    }
 }
 
 /// Whether one of 32 elements is NaN.

@@ -4,6 +4,7 @@
 use core::arch::x86_64::*;
 
 use super::decode::Decoding;
+use super::encode::LINE;
 use super::factor::{Factor, Factors, Operation};
 use super::groups::dequantize_scale;
 use super::isa::Isa;
@@ -346,6 +347,8 @@ struct Constants {
     one_zero: bool,
     /// Whether codes are stored past the caches.
     stream: bool,
+    /// See [`Params::with_next_part`].
+    ahead: usize,
 }
 
 impl Constants {
@@ -374,6 +377,7 @@ impl Constants {
             sign: _mm512_set1_epi8(sign),
             one_zero: plain.one_zero,
             stream: params.stream,
+            ahead: params.ahead,
         }
     }
 }
@@ -414,6 +418,9 @@ fn encode<S: Float, const BOUNDED: bool>(
         unsafe {
             if stream {
                 _mm512_stream_si512(to.as_mut_ptr().cast(), block);
+                if constants.ahead != 0 {
+                    fetch_block(from.as_ptr().wrapping_add(constants.ahead));
+                }
             } else {
                 _mm512_storeu_si512(to.as_mut_ptr().cast(), block);
             }
@@ -441,6 +448,15 @@ fn encode<S: Float, const BOUNDED: bool>(
     // SAFETY: only the `from.len()` first bytes are written, the length of `to`.
     unsafe { _mm512_mask_storeu_epi8(to.as_mut_ptr().cast(), mask, block) };
     zeros + (zero & mask).count_ones() as u64
+}
+
+/// Fetches 64 elements into the second-level cache. A hint: there need not be any.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn fetch_block<S>(source: *const S) {
+    for line in 0..BLOCK * size_of::<S>() / LINE {
+        _mm_prefetch::<_MM_HINT_T1>(source.cast::<i8>().wrapping_add(LINE * line));
+    }
 }
 
 /// Whether one of 64 elements is NaN.

@@ -79,8 +79,8 @@ pub(super) enum Factors<'a> {
 }
 
 impl<'a> Factors<'a> {
-    /// Elements of the widest vector.
-    const LANES: usize = 16;
+    /// Elements of the widest vector, and of the narrowest group.
+    pub(super) const LANES: usize = 16;
 
     /// A number for each group of so many elements, if groups are as [`Factors::Groups`] wants them.
     pub(super) fn groups(

@@ -34,7 +34,10 @@ mod table;
 mod tests;
 mod transpose;
 
-pub(crate) use columns::{Blocks, Buffers, COLUMNS, ROW_TILE, ScaleBuffers, Tile, is_row_width};
+pub(crate) use columns::{
+    Blocks, Buffers, COLUMNS, FETCHED_ROW_TILE, FETCHED_TILE, ROW_TILE, ScaleBuffers, Tile,
+    is_row_width,
+};
 pub use cpu::Kernel;
 use decode::Decoding;
 pub(crate) use environment::with_default_environment;

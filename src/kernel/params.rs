@@ -66,7 +66,9 @@ pub(crate) struct Params {
     /// For the fastest loops, where the cast allows them.
     pub(super) plain: Option<Plain>,
     /// Whether codes go past the caches: see [`Params::for_codes`].
-    pub(super) stream: bool,
+    pub(crate) stream: bool,
+    /// How far ahead of itself the source is fetched, in elements; 0 for not at all.
+    pub(super) ahead: usize,
 }
 
 impl Params {
@@ -118,6 +120,7 @@ impl Params {
             beyond: following - half_step + 1 - (max & 1),
             plain: None,
             stream: false,
+            ahead: 0,
         };
         params.plain = Plain::new(&params);
         params
@@ -128,6 +131,16 @@ impl Params {
     /// [`super::settle`] must follow.
     pub(crate) const fn for_codes(mut self, codes: usize) -> Params {
         self.stream = codes >= STREAM_FROM;
+        self
+    }
+
+    /// The same for work on parts of a matrix that are looked at and then encoded: how many elements
+    /// lie from one in a part to the same one in the next part (0: that is not known). Where codes are
+    /// stored past the caches, the next part is fetched into the second level while one is encoded, if
+    /// the kernel can: nothing else asks the memory for anything meanwhile. (With half of it fetched
+    /// during the first look, blocks of 1x128 took half as long again.)
+    pub(crate) const fn with_next_part(mut self, ahead: usize) -> Params {
+        self.ahead = if self.stream { ahead } else { 0 };
         self
     }
 }

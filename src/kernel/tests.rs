@@ -134,6 +134,7 @@ fn compare<S: FitsF32 + core::fmt::Debug>(
     for (seen, stream) in [(None, false), (Some(extremes(source)), true)] {
         let params = Params {
             stream,
+            ahead: 100 * stream as usize,
             ..Params::new(format, cast)
         };
         let random = Some(Random::Words(&words));
@@ -212,12 +213,18 @@ fn compare_tile<S: FitsF32 + core::fmt::Debug>(
     let (rows, cols) = (source.rows(), source.cols());
     let mut codes = vec![0xA5; rows * cols];
     let mut turned = codes.clone();
-    let params = Params::new(format, cast);
+    let stream = width.is_multiple_of(2);
+    let params = Params {
+        stream,
+        ahead: 100 * stream as usize,
+        ..Params::new(format, cast)
+    };
     let scratch = &mut buffers.scratch;
     let mut target = MatrixMut::new(&mut codes, rows, cols).unwrap();
     let stats = encode_tile(&params, blocks_of_tile, source, tile, scratch, &mut target);
     let mut target = MatrixMut::new(&mut turned, cols, rows).unwrap();
     let again = encode_tile_transposed(&params, blocks_of_tile, source, tile, scratch, &mut target);
+    settle(&params);
     assert_eq!(stats, again);
 
     let mut expected_amax = vec![Amax::ZERO; blocks];

@@ -4,13 +4,13 @@
 
 use core::ops::Range;
 
-use super::grid::Grid;
+use super::grid::{Grid, next_part};
 use super::pass::{Origin, Output, Pass};
 use super::quantize::ScalesMut;
 use super::{Block, Recipe};
 use crate::error::Error;
 use crate::float::FitsF32;
-use crate::kernel::{self, Buffers, COLUMNS};
+use crate::kernel::{self, Buffers, COLUMNS, FETCHED_TILE};
 use crate::matrix::{Matrix, MatrixMut};
 use crate::random::Philox;
 use crate::stats::Stats;
@@ -163,9 +163,15 @@ impl Recipe {
                 source,
                 &mut column,
             );
+            // The next part is fetched once.
+            let part = part(self.block, by_row.is_fetched() || by_column.is_fetched());
+            let ahead = next_part(part, source.cols(), source.stride());
+            let of_column = if by_row.is_fetched() { 0 } else { ahead };
+            let by_row = by_row.with_next_part(ahead);
+            let by_column = by_column.with_next_part(of_column);
             let mut stats = [Stats::EMPTY; 2];
             let mut buffers = Buffers::new();
-            each_part(self.block, source.rows(), source.cols(), |rows, cols| {
+            each_part(part, source.rows(), source.cols(), |rows, cols| {
                 let region = row_grid.region(rows.clone(), cols.clone());
                 let of_row = by_row.quantize(source, &mut row, &region, &mut buffers);
                 let region = column_grid.region(rows, cols);
@@ -180,19 +186,28 @@ impl Recipe {
     }
 }
 
-/// Cuts a matrix into parts that stay in the cache for a second look, between blocks of that shape
-/// and between such blocks turned.
+/// The rows and columns of a part of a matrix that stays in the cache for a second look, and ends
+/// between blocks of that shape and between such blocks turned; of a matrix that is fetched part by
+/// part, or is not.
+fn part(block: Block, is_fetched: bool) -> (usize, usize) {
+    let side = common_multiple(block.rows, block.cols);
+    let columns = match FETCHED_TILE.checked_div(side) {
+        Some(columns) if is_fetched => columns.min(COLUMNS),
+        _ => COLUMNS,
+    };
+    match columns.checked_div(side) {
+        Some(times) if times > 0 => (side, times * side),
+        _ => (usize::MAX, usize::MAX),
+    }
+}
+
+/// Visits a matrix part by part.
 fn each_part(
-    block: Block,
+    (high, wide): (usize, usize),
     rows: usize,
     cols: usize,
     mut visit: impl FnMut(Range<usize>, Range<usize>),
 ) {
-    let side = common_multiple(block.rows, block.cols);
-    let (high, wide) = match COLUMNS.checked_div(side) {
-        Some(times) if times > 0 => (side, times * side),
-        _ => (usize::MAX, usize::MAX),
-    };
     let step = |extent: usize, size: usize| (0..extent).step_by(size.min(extent).max(1));
     for row in step(if cols == 0 { 0 } else { rows }, high) {
         for col in step(cols, wide) {

@@ -5,7 +5,7 @@ use core::ops::Range;
 
 use super::{Block, Recipe};
 use crate::error::Error;
-use crate::kernel::{COLUMNS, ROW_TILE, Tile};
+use crate::kernel::{COLUMNS, FETCHED_ROW_TILE, FETCHED_TILE, ROW_TILE, Tile};
 use crate::layout::{Layout, Steps};
 use crate::machine::IS_SMALL;
 use crate::stats::Extremes;
@@ -45,6 +45,60 @@ pub(super) struct Cell {
 pub(super) struct Region {
     pub down: Range<usize>,
     pub across: Range<usize>,
+}
+
+/// How a region is cut into parts that are worked on at a time, of at least one block.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Parts {
+    /// One block high, and at most so many columns wide.
+    Blocks { columns: usize },
+    /// As many rows of blocks as so many elements have.
+    Rows { elements: usize },
+}
+
+impl Parts {
+    /// Parts that are neither fetched nor handled by rows.
+    pub const BLOCKS: Parts = Parts::Blocks { columns: COLUMNS };
+
+    /// Parts one block high, of a matrix that is fetched part by part, or is not.
+    pub fn blocks(block: Block, is_fetched: bool) -> Parts {
+        /// Narrower ones spend more on the beginning of each row than they save.
+        const NARROWEST: usize = COLUMNS / 4;
+        match FETCHED_TILE.checked_div(block.rows) {
+            Some(columns) if is_fetched => Parts::Blocks {
+                columns: columns.clamp(NARROWEST, COLUMNS),
+            },
+            _ => Parts::BLOCKS,
+        }
+    }
+
+    /// Parts of many rows, likewise.
+    pub fn rows(is_fetched: bool) -> Parts {
+        Parts::Rows {
+            elements: if is_fetched {
+                FETCHED_ROW_TILE
+            } else {
+                ROW_TILE
+            },
+        }
+    }
+
+    /// Whether parts have many rows of blocks.
+    pub fn is_rows(self) -> bool {
+        matches!(self, Parts::Rows { .. })
+    }
+
+    /// Blocks down and across a part, of a region so many blocks wide; the columns of a block.
+    fn shape(self, width: usize, across: usize) -> (usize, usize) {
+        let blocks = |elements: usize| (elements / width.max(1)).max(1);
+        match self {
+            Parts::Blocks { columns } => (1, blocks(columns)),
+            Parts::Rows { elements } => {
+                let wide = blocks(elements);
+                ((wide / across.max(1)).max(1), wide)
+            }
+        }
+    }
 }
 
 impl Region {
@@ -200,16 +254,10 @@ impl Grid {
         }
     }
 
-    /// Visits a region in parts of at least one block: one block high and as wide as a tile may be, or,
-    /// where blocks are handled by rows, as many rows as a tile of rows may have.
-    pub fn each_part(&self, region: &Region, by_rows: bool, mut visit: impl FnMut(Region)) {
+    /// Visits a region part by part.
+    pub fn each_part(&self, region: &Region, parts: Parts, mut visit: impl FnMut(Region)) {
         let Region { down, across } = region;
-        let columns = if by_rows { ROW_TILE } else { COLUMNS };
-        let wide = (columns / self.width().max(1)).max(1);
-        let high = match by_rows {
-            true => (wide / across.len().max(1)).max(1),
-            false => 1,
-        };
+        let (high, wide) = parts.shape(self.width(), across.len());
         for i in down.clone().step_by(high) {
             for j in across.clone().step_by(wide) {
                 visit(Region {
@@ -218,6 +266,18 @@ impl Grid {
                 });
             }
         }
+    }
+
+    /// How many elements lie from one in a part of all to the same one in the next part; 0 where the
+    /// cache does not hold two. Rows begin `stride` elements apart.
+    pub fn next_part(&self, parts: Parts, stride: usize) -> usize {
+        let (high, wide) = parts.shape(self.width(), self.across);
+        let rows = match self.block.rows {
+            0 => self.rows,
+            rows => rows.saturating_mul(high),
+        };
+        let cols = wide.saturating_mul(self.width());
+        next_part((rows, cols), self.cols, stride)
     }
 
     /// The elements of such a part.
@@ -230,6 +290,17 @@ impl Grid {
             rows: extent(&region.down, self.block.rows, self.rows),
             cols: extent(&region.across, self.block.cols, self.cols),
         }
+    }
+}
+
+/// [`Grid::next_part`] of parts of that shape, in a matrix of so many columns.
+pub(super) fn next_part((rows, cols): (usize, usize), all_cols: usize, stride: usize) -> usize {
+    if rows.saturating_mul(cols.min(all_cols)) > FETCHED_TILE {
+        0
+    } else if cols < all_cols {
+        cols
+    } else {
+        rows.saturating_mul(stride)
     }
 }
 

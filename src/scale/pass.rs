@@ -8,7 +8,7 @@
 use core::ops::Range;
 
 use super::batch::BatchRule;
-use super::grid::{Cell, Grid, Region};
+use super::grid::{Cell, Grid, Parts, Region};
 use super::quantize::{GivenScales, ScalesMut};
 use super::rule::TensorScale;
 use super::{BlockScale, Convention, ExponentRule, Kind, Recipe, Scaling, Special};
@@ -117,6 +117,10 @@ pub(super) struct Pass<'a> {
     tensor: TensorScale,
     /// The rule of the scales, where many can be computed at once.
     rule: Option<BatchRule>,
+    /// Whether blocks are handled many at a time.
+    in_tiles: bool,
+    /// How the matrix is cut.
+    parts: Parts,
 }
 
 impl<'a> Pass<'a> {
@@ -146,15 +150,38 @@ impl<'a> Pass<'a> {
             Origin::Search if !IS_SMALL => BatchRule::new(recipe),
             _ => None,
         };
+        let in_tiles = grid.is_narrow() && !tries_scales(recipe, origin);
+        let params = Params::new(recipe.element, recipe.cast).for_codes(codes);
+        // The rows of a shard may begin in the middle of a block.
+        let is_row = grid.block.rows == 1 && kernel::is_row_width(grid.width());
+        let parts = if in_tiles && is_row && source.is_whole() && !grid.transposed {
+            Parts::rows(params.stream)
+        } else {
+            Parts::blocks(grid.block, params.stream)
+        };
         Pass {
             recipe,
             grid,
             origin,
             random: random.filter(|_| recipe.cast.rounding.is_stochastic()),
-            params: Params::new(recipe.element, recipe.cast).for_codes(codes),
+            params: params.with_next_part(grid.next_part(parts, source.stride())),
             tensor,
             rule,
+            in_tiles,
+            parts,
         }
+    }
+
+    /// Whether the matrix is fetched part by part.
+    pub fn is_fetched(&self) -> bool {
+        self.params.stream
+    }
+
+    /// The same pass where it is not the only one over each part of the matrix: how many elements lie
+    /// from one to the same one in the next part, 0 where another pass fetches that.
+    pub fn with_next_part(mut self, ahead: usize) -> Pass<'a> {
+        self.params = self.params.with_next_part(ahead);
+        self
     }
 
     /// Ends the pass.
@@ -171,11 +198,9 @@ impl<'a> Pass<'a> {
         buffers: &mut Buffers,
     ) -> Stats {
         let mut stats = Stats::EMPTY;
-        let in_tiles = self.grid.is_narrow() && !self.tries_scales();
-        let by_rows = in_tiles && self.is_by_rows(source);
-        self.grid.each_part(region, by_rows, |part| {
-            let of_part = if in_tiles {
-                self.tile(source, output, &part, by_rows, buffers)
+        self.grid.each_part(region, self.parts, |part| {
+            let of_part = if self.in_tiles {
+                self.tile(source, output, &part, buffers)
             } else {
                 self.cells(source, output, &part)
             };
@@ -184,32 +209,24 @@ impl<'a> Pass<'a> {
         stats
     }
 
-    /// Whether tiles may have many rows of blocks. (The rows of a shard may begin in the middle of a
-    /// block.)
-    fn is_by_rows<S>(&self, source: Matrix<'_, S>) -> bool {
-        let is_row = self.grid.block.rows == 1 && kernel::is_row_width(self.grid.width());
-        is_row && source.is_whole() && !self.grid.transposed
-    }
-
     /// The blocks of a tile at once, but for those whose scale is zero or NaN.
     fn tile<S: FitsF32>(
         &self,
         source: Matrix<'_, S>,
         output: &mut Output<'_>,
         region: &Region,
-        by_rows: bool,
         buffers: &mut Buffers,
     ) -> Stats {
         let width = self.grid.width();
         let tile = self.grid.tile(region);
-        let min_nonzero = match by_rows {
+        let min_nonzero = match self.parts.is_rows() {
             true => kernel::row_ranges(source, &tile, width, &mut buffers.amaxes),
             false => kernel::block_ranges(source, &tile, width, &mut buffers.amaxes),
         };
         let all_ordinary = self.scales(source, output, region, buffers);
         if !all_ordinary && region.down.len() > 1 {
             let rows = region.rows();
-            let of_row = |row| self.tile(source, output, &row, by_rows, buffers);
+            let of_row = |row| self.tile(source, output, &row, buffers);
             return rows.map(of_row).fold(Stats::EMPTY, Stats::merge);
         }
         let amaxes = buffers.amaxes.get(..region.len()).unwrap_or_default();
@@ -397,14 +414,6 @@ impl<'a> Pass<'a> {
         self.recipe.scale_here(&self.tensor, amax)
     }
 
-    /// Whether scales are tried out on their blocks.
-    fn tries_scales(&self) -> bool {
-        let (Scaling::PowerOfTwo(rule) | Scaling::E8M0(rule)) = self.recipe.scaling else {
-            return false;
-        };
-        rule == ExponentRule::LeastError && !matches!(self.origin, Origin::Given(_))
-    }
-
     /// Under [`ExponentRule::LeastError`], the better of a block's scale and the one below it.
     fn with_least_error<S: FitsF32>(
         &self,
@@ -412,7 +421,7 @@ impl<'a> Pass<'a> {
         cell: &Cell,
         scale: BlockScale,
     ) -> BlockScale {
-        if !self.tries_scales() || scale.is_nan() || scale.code == 0 {
+        if !tries_scales(self.recipe, self.origin) || scale.is_nan() || scale.code == 0 {
             return scale;
         }
         let smaller = BlockScale::from_e8m0(scale.code - 1);
@@ -563,6 +572,14 @@ impl<'a> Pass<'a> {
     }
 }
 
+/// Whether scales are tried out on their blocks.
+fn tries_scales(recipe: &Recipe, origin: Origin<'_>) -> bool {
+    let (Scaling::PowerOfTwo(rule) | Scaling::E8M0(rule)) = recipe.scaling else {
+        return false;
+    };
+    rule == ExponentRule::LeastError && !matches!(origin, Origin::Given(_))
+}
+
 impl Recipe {
     /// Shows the amax of each block, and its number.
     pub(super) fn each_amax<S: FitsF32>(
@@ -571,7 +588,7 @@ impl Recipe {
         source: Matrix<'_, S>,
         mut visit: impl FnMut(usize, Amax),
     ) {
-        grid.each_part(&grid.all(), false, |part| {
+        grid.each_part(&grid.all(), Parts::BLOCKS, |part| {
             let mut amaxes = [0; COLUMNS];
             if grid.is_narrow() {
                 kernel::block_ranges(source, &grid.tile(&part), grid.width(), &mut amaxes);
