@@ -55,8 +55,8 @@ pub fn encode<S: Float>(
 /// Encodes `source[i]` into `codes[i]` with the random bits of element `i`. A rounding that is
 /// not stochastic ignores them.
 ///
-/// On AVX-512 variant A with at most 16 random bits takes about four times as long as nearest-even; the other
-/// variants, and all of them with AVX2, about fourteen times. More than 22 random bits, or any with
+/// On AVX-512 and AVX2 variant A with at most 16 random bits takes four to five times as long as nearest-even;
+/// the other variants, and all of them elsewhere, up to fourteen times. More than 22 random bits, or any with
 /// a binary64 source or for E8M0, take the scalar path: a hundred times and more.
 ///
 /// # Errors

@@ -82,6 +82,21 @@ impl Isa for Avx2 {
         unsafe { with_features(source, amaxes) }
     }
 
+    const HAS_RANDOM: bool = true;
+
+    #[inline]
+    fn encode_random<S: Float>(
+        self,
+        params: &Params,
+        factor: Factor,
+        source: &[S],
+        random: &[u16],
+        codes: &mut [u8],
+    ) -> bool {
+        // SAFETY: `self` proves that the features are there.
+        unsafe { encode_random(params, factor, source, random, codes) }
+    }
+
     #[inline]
     fn settle(self) {
         // SAFETY: SSE is part of x86-64.
@@ -428,26 +443,39 @@ fn encode_block<const BOUNDED: bool, const USUAL: bool>(
         distances(joined[2], joined[3]),
     );
     let magnitudes = _mm256_sub_epi8(constants.most_magnitude, distances);
+    let codes = in_order(join_signs::<USUAL>(constants, x, magnitudes));
+    if !BOUNDED {
+        return Some((codes, 0));
+    }
+    let zeros = _mm256_cmpeq_epi8(in_order(magnitudes), _mm256_setzero_si256());
+    Some((codes, _mm256_movemask_epi8(zeros) as u32))
+}
+
+/// Magnitudes with the signs of their elements: both as packing four registers leaves them.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn join_signs<const USUAL: bool>(
+    constants: &Constants,
+    x: [__m256; 4],
+    magnitudes: __m256i,
+) -> __m256i {
     // Saturation keeps the sign, in bit 7 at last.
     let [a, b, c, d] = x.map(|x| _mm256_castps_si256(x));
     let signs = _mm256_packs_epi16(_mm256_packs_epi32(a, b), _mm256_packs_epi32(c, d));
     let signs = _mm256_and_si256(signs, constants.sign);
-    let codes = if USUAL {
-        _mm256_or_si256(magnitudes, signs)
-    } else {
-        let signs = _mm256_srl_epi16(signs, constants.sign_shift);
-        let codes = _mm256_or_si256(magnitudes, signs);
-        _mm256_andnot_si256(_mm256_cmpeq_epi8(codes, constants.no_zero), codes)
-    };
-    // Packing has interleaved the halves of the registers.
-    let order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
-    let codes = _mm256_permutevar8x32_epi32(codes, order);
-    if !BOUNDED {
-        return Some((codes, 0));
+    if USUAL {
+        return _mm256_or_si256(magnitudes, signs);
     }
-    let magnitudes = _mm256_permutevar8x32_epi32(magnitudes, order);
-    let zeros = _mm256_cmpeq_epi8(magnitudes, _mm256_setzero_si256());
-    Some((codes, _mm256_movemask_epi8(zeros) as u32))
+    let signs = _mm256_srl_epi16(signs, constants.sign_shift);
+    let codes = _mm256_or_si256(magnitudes, signs);
+    _mm256_andnot_si256(_mm256_cmpeq_epi8(codes, constants.no_zero), codes)
+}
+
+/// Bytes in the order of their elements: packing four registers has interleaved their halves.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn in_order(bytes: __m256i) -> __m256i {
+    _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7))
 }
 
 #[target_feature(enable = "avx2,f16c,fma,popcnt")]
@@ -731,6 +759,161 @@ fn philox_group(philox: &Philox, first: u64, bits: &mut [u16; random::GROUP]) {
             _mm256_storeu_si256(place.cast(), _mm256_unpacklo_epi64(first, second));
             _mm256_storeu_si256(place.add(16).cast(), _mm256_unpackhi_epi64(first, second));
         }
+    }
+}
+
+/// Stochastic rounding A: a random fraction of an ulp is added to the significand, in integers, and the
+/// sum truncated.
+#[target_feature(enable = "avx2,f16c,fma,popcnt")]
+fn encode_random<S: Float>(
+    params: &Params,
+    factor: Factor,
+    source: &[S],
+    random: &[u16],
+    codes: &mut [u8],
+) -> bool {
+    let Some(plain) = params.plain.filter(|plain| plain.random_bits > 0) else {
+        return false;
+    };
+    if matches!(S::TYPE, FloatType::F64) {
+        return false;
+    }
+    let run = Noisy {
+        constants: &Constants::new(params, &plain),
+        noise: &Noise::new(params, &plain),
+        random,
+    };
+    let by = _mm256_set1_ps(factor.number());
+    match factor {
+        Factor::ONE => run.encode(source, codes, |x| x),
+        Factor::Shift(_) | Factor::Multiply(_) => {
+            run.encode(source, codes, |x| _mm256_mul_ps(x, by))
+        }
+        Factor::Divide(_) => run.encode(source, codes, |x| _mm256_div_ps(x, by)),
+    }
+}
+
+/// How random bits become a fraction of an ulp.
+struct Noise {
+    /// The distance of the bits from the bottom of the significand, and where they then are.
+    place: __m128i,
+    used: __m256i,
+    /// The smallest exponent field, and one less than it in its place.
+    min_field: __m256i,
+    below_min: __m256i,
+    /// The bits of the significand that are truncated.
+    discarded: __m128i,
+}
+
+impl Noise {
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn new(params: &Params, plain: &Plain) -> Noise {
+        let place = params.discarded - plain.random_bits;
+        Noise {
+            place: _mm_cvtsi32_si128(place as i32),
+            used: _mm256_set1_epi32(((1 << plain.random_bits) - 1) << place),
+            min_field: _mm256_set1_epi32((params.min_normal >> F32_MANTISSA_BITS) as i32),
+            below_min: _mm256_set1_epi32(params.min_normal as i32 - IMPLICIT),
+            discarded: _mm_cvtsi32_si128(params.discarded as i32),
+        }
+    }
+
+    /// The magnitudes of 8 absolute values, each with a half-word; not clamped.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn round(&self, abs: __m256i, bits: __m256i) -> __m256i {
+        let significand = _mm256_and_si256(abs, _mm256_set1_epi32(IMPLICIT - 1));
+        let significand = _mm256_or_si256(significand, _mm256_set1_epi32(IMPLICIT));
+        // Below the smallest exponent the significand is shifted, and what that loses is less than any
+        // sum lacks to the next magnitude. Above it the shift is negative, which gives zero.
+        let field = _mm256_srli_epi32::<{ F32_MANTISSA_BITS as i32 }>(abs);
+        let shift = _mm256_sub_epi32(self.min_field, field);
+        let subnormal = _mm256_srlv_epi32(significand, shift);
+        let normal = _mm256_sub_epi32(abs, self.below_min);
+        let noise = _mm256_and_si256(_mm256_sll_epi32(bits, self.place), self.used);
+        let sum = _mm256_add_epi32(_mm256_max_epi32(normal, subnormal), noise);
+        _mm256_srl_epi32(sum, self.discarded)
+    }
+}
+
+/// The implicit bit of a significand of `f32`.
+const IMPLICIT: i32 = 1 << F32_MANTISSA_BITS;
+
+/// A run with random bits.
+struct Noisy<'a> {
+    constants: &'a Constants,
+    noise: &'a Noise,
+    random: &'a [u16],
+}
+
+impl Noisy<'_> {
+    /// The loop over blocks; the last one goes through padded copies. False if it met a NaN.
+    #[inline]
+    #[target_feature(enable = "avx2,f16c,fma,popcnt")]
+    fn encode<S: Float>(
+        &self,
+        source: &[S],
+        codes: &mut [u8],
+        factor: impl Fn(__m256) -> __m256,
+    ) -> bool {
+        let (from, last) = source.as_chunks::<BLOCK>();
+        let (to, last_codes) = codes.as_chunks_mut::<BLOCK>();
+        let (random, last_random) = self.random.as_chunks::<BLOCK>();
+        for ((from, random), to) in from.iter().zip(random).zip(to) {
+            let Some(codes) = self.encode_block(from, random, &factor) else {
+                return false;
+            };
+            // SAFETY: 32 bytes into a block of 32.
+            unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), codes) };
+        }
+        let (mut padded, mut bits) = ([S::default(); BLOCK], [0; BLOCK]);
+        for (to, &from) in padded.iter_mut().zip(last) {
+            *to = from;
+        }
+        for (to, &from) in bits.iter_mut().zip(last_random) {
+            *to = from;
+        }
+        let Some(codes) = self.encode_block(&padded, &bits, &factor) else {
+            return false;
+        };
+        let mut block = [0u8; BLOCK];
+        // SAFETY: 32 bytes into an array of 32.
+        unsafe { _mm256_storeu_si256(block.as_mut_ptr().cast(), codes) };
+        for (to, from) in last_codes.iter_mut().zip(block) {
+            *to = from;
+        }
+        true
+    }
+
+    /// The codes of 32 elements; `None` where there is a NaN.
+    #[inline]
+    #[target_feature(enable = "avx2,f16c,fma,popcnt")]
+    fn encode_block<S: Float>(
+        &self,
+        source: &[S; BLOCK],
+        random: &[u16; BLOCK],
+        factor: impl Fn(__m256) -> __m256,
+    ) -> Option<__m256i> {
+        let mut x = [_mm256_setzero_ps(); 4];
+        let mut rounded = [_mm256_setzero_si256(); 4];
+        for i in 0..4 {
+            // SAFETY: four times 8 elements of 32, and as many half-words.
+            let half = unsafe {
+                x[i] = factor(load::<S>(source.as_ptr().add(LANES * i)));
+                _mm_loadu_si128(random.as_ptr().add(LANES * i).cast())
+            };
+            let abs = _mm256_and_si256(_mm256_castps_si256(x[i]), _mm256_set1_epi32(i32::MAX));
+            rounded[i] = self.noise.round(abs, _mm256_cvtepu16_epi32(half));
+        }
+        if has_nan(x) {
+            return None;
+        }
+        let [a, b, c, d] = rounded;
+        let magnitudes = _mm256_packus_epi16(_mm256_packs_epi32(a, b), _mm256_packs_epi32(c, d));
+        let magnitudes = _mm256_min_epu8(magnitudes, self.constants.most_magnitude);
+        let codes = join_signs::<false>(self.constants, x, magnitudes);
+        Some(in_order(codes))
     }
 }
 
