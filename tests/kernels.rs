@@ -6,6 +6,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use ofp8::float::FitsF32;
 use ofp8::kernel::Kernel;
 use ofp8::{
     Amax, Bf16, Block, Cast, CopyMut, Error, ExponentRule, F16, Float, Format, Matrix, MatrixMut,
@@ -622,6 +623,71 @@ fn groups_equal_blocks() {
     }
 }
 
+/// Bytes of a line of the caches: what is stored past them begins at a multiple of that.
+const LINE: usize = 64;
+
+/// So many elements of a buffer, from a line on.
+fn aligned<T>(memory: &mut [T], len: usize) -> &mut [T] {
+    let start = memory.as_ptr().align_offset(LINE);
+    &mut memory[start..start + len]
+}
+
+/// Many decoded values, too, are stored past the caches.
+#[test]
+fn many_values_equal_their_parts() {
+    const PART: usize = 1 << 16;
+    fn check<T: FitsF32 + PartialEq + Default>(kernel: Kernel, codes: &[u8]) {
+        let len = codes.len();
+        let mut memory = vec![T::default(); len + LINE];
+        // At a line, and at none.
+        for start in [0, 1] {
+            for format in [Format::E4M3, Format::E4M3Fnuz] {
+                let values = &mut aligned(&mut memory, len)[start..];
+                let codes = &codes[start..];
+                slice::decode(format, codes, values).unwrap();
+                let mut part = vec![T::default(); PART.min(len)];
+                let parts = codes.chunks(PART).zip(values.chunks(PART));
+                for (codes, values) in parts {
+                    let part = &mut part[..codes.len()];
+                    slice::decode(format, codes, part).unwrap();
+                    let equal = |(a, b): (&T, &T)| a.to_wide_bits() == b.to_wide_bits();
+                    assert!(values.iter().zip(&*part).all(equal), "{kernel} {format:?}");
+                }
+                let (rows, cols) = (2, codes.len() / 64 * 32);
+                let recipe = Recipe::MXFP8.with_element(format).unwrap();
+                let scales: Vec<u8> = (0..rows * cols / 32).map(|i| 100 + i as u8 % 50).collect();
+                let source = Matrix::new(&codes[..rows * cols], rows, cols).unwrap();
+                let target = MatrixMut::new(&mut values[..rows * cols], rows, cols).unwrap();
+                recipe
+                    .dequantize(source, Scales::E8M0(&scales), target)
+                    .unwrap();
+                for (group, &scale) in scales.iter().enumerate().step_by(997) {
+                    let place = 32 * group..32 * (group + 1);
+                    let part = &mut part[..32];
+                    let source = Matrix::new(&codes[place.clone()], 1, 32).unwrap();
+                    let target = MatrixMut::new(&mut *part, 1, 32).unwrap();
+                    recipe
+                        .dequantize(source, Scales::E8M0(&[scale]), target)
+                        .unwrap();
+                    let equal = |(a, b): (&T, &T)| a.to_wide_bits() == b.to_wide_bits();
+                    assert!(
+                        values[place].iter().zip(&*part).all(equal),
+                        "{kernel} {format:?}"
+                    );
+                }
+            }
+        }
+    }
+    let codes: Vec<u8> = (0..(4 << 20) + 77)
+        .map(|i| (i * 7 + i / 256) as u8)
+        .collect();
+    each_kernel(|kernel| {
+        check::<f32>(kernel, &codes);
+        check::<F16>(kernel, &codes);
+        check::<Bf16>(kernel, &codes);
+    });
+}
+
 /// Where many codes are written they are stored past the caches, and the source is fetched part by part
 /// in other sizes: the same as in bands that are too small for that.
 #[test]
@@ -654,17 +720,18 @@ fn large_matrices_equal_their_bands() {
     ];
     let quantize = |recipe: &Recipe, from: usize, to: usize| {
         let (down, across) = recipe.block().grid(to - from, COLS);
-        let mut codes = vec![0; (to - from) * COLS];
+        let mut memory = vec![0; (to - from) * COLS + LINE];
+        let codes = aligned(&mut memory, (to - from) * COLS);
         let mut bytes = vec![0; down * across];
         let mut floats = vec![0.0; down * across];
-        let target = MatrixMut::new(&mut codes, to - from, COLS).unwrap();
+        let target = MatrixMut::new(codes, to - from, COLS).unwrap();
         let scales = match recipe.scaling() {
             Scaling::E8M0(_) => ScalesMut::E8M0(&mut bytes),
             _ => ScalesMut::F32(&mut floats),
         };
         let stats = recipe.quantize(rows(from, to), target, scales).unwrap();
         let floats = floats.iter().map(|scale: &f32| scale.to_bits());
-        (codes, bytes, floats.collect::<Vec<_>>(), stats)
+        (codes.to_vec(), bytes, floats.collect::<Vec<_>>(), stats)
     };
     each_kernel(|kernel| {
         for recipe in &recipes {
@@ -682,17 +749,21 @@ fn large_matrices_equal_their_bands() {
         // Two copies: each what it is alone.
         let (rowwise, columnwise) = (Recipe::MXFP8, Recipe::MXFP8.turned());
         let expected = [quantize(&rowwise, 0, ROWS), quantize(&columnwise, 0, ROWS)];
-        let mut codes = [vec![0; ROWS * COLS], vec![0; ROWS * COLS]];
-        let mut scales = [vec![0; expected[0].1.len()], vec![0; expected[1].1.len()]];
-        let ([a, b], [c, d]) = (&mut codes, &mut scales);
+        let mut memory = [(); 2].map(|()| vec![0; ROWS * COLS + LINE]);
+        let codes = memory.each_mut().map(|memory| aligned(memory, ROWS * COLS));
+        let mut scales = expected
+            .each_ref()
+            .map(|expected| vec![0; expected.1.len()]);
+        let ([a, b], [c, d]) = (codes, &mut scales);
         let copy = |codes, scales| {
             let codes = MatrixMut::new(codes, ROWS, COLS).unwrap();
             CopyMut::new(codes, ScalesMut::E8M0(scales))
         };
         let stats = rowwise.quantize_both(rows(0, ROWS), copy(a, c), copy(b, d));
         let stats = stats.unwrap();
+        let codes = memory.each_mut().map(|memory| aligned(memory, ROWS * COLS));
         for (i, expected) in expected.iter().enumerate() {
-            assert!(codes[i] == expected.0, "{kernel}: codes of copy {i}");
+            assert!(*codes[i] == expected.0, "{kernel}: codes of copy {i}");
             assert!(scales[i] == expected.1, "{kernel}: scales of copy {i}");
             assert_eq!(stats[i], expected.3, "{kernel}");
         }

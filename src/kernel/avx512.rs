@@ -606,6 +606,8 @@ fn decode_groups<T: Float>(
 struct Tables {
     low: [__m512i; 4],
     high: [__m512i; 4],
+    /// Whether values are stored past the caches.
+    stream: bool,
 }
 
 impl Tables {
@@ -622,6 +624,7 @@ impl Tables {
         let mut tables = Tables {
             low: [even; 4],
             high: [even; 4],
+            stream: decoding.stream,
         };
         for i in 0..4 {
             // SAFETY: twice 32 entries of a table of 256, from entry 64 i on.
@@ -668,14 +671,21 @@ fn decode<T: Float, const SYMMETRIC: bool, const SCALED: bool>(
     codes: &[u8],
     target: &mut [T],
 ) {
+    let stream = tables.stream && target.as_ptr().align_offset(LINE) == 0;
     let blocks = codes.len() / BLOCK;
     let mut from = codes.chunks_exact(BLOCK);
     let mut to = target.chunks_exact_mut(BLOCK);
     for (block, (from, to)) in (&mut from).zip(&mut to).enumerate() {
-        // SAFETY: a block of 64 codes and one of 64 elements.
+        // SAFETY: a block of 64 codes and one of 64 elements, which lies at a multiple of 64 bytes where
+        // it must.
         unsafe {
             let codes = _mm512_loadu_si512(from.as_ptr().cast());
-            decode_block::<T, SYMMETRIC, SCALED>(tables, by(block), codes, to.as_mut_ptr());
+            let to = to.as_mut_ptr();
+            if stream {
+                decode_block::<T, SYMMETRIC, SCALED, true>(tables, by(block), codes, to);
+            } else {
+                decode_block::<T, SYMMETRIC, SCALED, false>(tables, by(block), codes, to);
+            }
         }
     }
     let (from, to) = (from.remainder(), to.into_remainder());
@@ -687,7 +697,8 @@ fn decode<T: Float, const SYMMETRIC: bool, const SCALED: bool>(
     // SAFETY: only the codes there are are read; an array of 64 elements is written.
     unsafe {
         let codes = _mm512_maskz_loadu_epi8(mask, from.as_ptr().cast());
-        decode_block::<T, SYMMETRIC, SCALED>(tables, by(blocks), codes, block.as_mut_ptr());
+        let to = block.as_mut_ptr();
+        decode_block::<T, SYMMETRIC, SCALED, false>(tables, by(blocks), codes, to);
     }
     for (to, from) in to.iter_mut().zip(block) {
         *to = from;
@@ -697,10 +708,10 @@ fn decode<T: Float, const SYMMETRIC: bool, const SCALED: bool>(
 /// Decodes 64 codes, with a scale for each half of them.
 ///
 /// # Safety
-/// 64 elements can be written at `target`.
+/// 64 elements can be written at `target`, a multiple of 64 bytes where they are stored past the caches.
 #[inline]
 #[target_feature(enable = "avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vnni,popcnt")]
-unsafe fn decode_block<T: Float, const SYMMETRIC: bool, const SCALED: bool>(
+unsafe fn decode_block<T: Float, const SYMMETRIC: bool, const SCALED: bool, const STREAM: bool>(
     tables: &Tables,
     by: [__m512; 2],
     codes: __m512i,
@@ -712,10 +723,13 @@ unsafe fn decode_block<T: Float, const SYMMETRIC: bool, const SCALED: bool>(
         let order = _mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7);
         let codes = _mm512_permutexvar_epi64(order, codes);
         let (low, high) = tables.look_up::<SYMMETRIC>(codes);
-        // SAFETY: the caller's promise: twice 32 elements.
-        unsafe {
-            _mm512_storeu_si512(target.cast(), _mm512_unpacklo_epi8(low, high));
-            _mm512_storeu_si512(target.add(32).cast(), _mm512_unpackhi_epi8(low, high));
+        let values = [
+            _mm512_unpacklo_epi8(low, high),
+            _mm512_unpackhi_epi8(low, high),
+        ];
+        for (i, value) in values.into_iter().enumerate() {
+            // SAFETY: the caller's promise: twice 32 elements.
+            unsafe { store_register::<STREAM>(target.add(32 * i).cast(), value) };
         }
         return;
     }
@@ -738,27 +752,49 @@ unsafe fn decode_block<T: Float, const SYMMETRIC: bool, const SCALED: bool>(
             value = _mm512_mul_ps(value, by[i / 2]);
         }
         // SAFETY: the caller's promise: four times 16 elements.
-        unsafe { store(target.add(LANES * i), value) };
+        unsafe { store::<T, STREAM>(target.add(LANES * i), value) };
     }
 }
 
 /// Stores 16 elements, rounded to nearest-even.
 ///
 /// # Safety
-/// They can be written.
+/// They can be written, at a multiple of their size where they are stored past the caches.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,f16c")]
-unsafe fn store<T: Float>(target: *mut T, value: __m512) {
-    // SAFETY: the caller's promise; the stores take 16 times the size of `T`.
+unsafe fn store<T: Float, const STREAM: bool>(target: *mut T, value: __m512) {
+    let half = match T::TYPE {
+        // SAFETY: the caller's promise.
+        FloatType::F32 => unsafe {
+            return store_register::<STREAM>(target.cast(), _mm512_castps_si512(value));
+        },
+        FloatType::F64 => return,
+        FloatType::Bf16 => narrow_bf16(value),
+        FloatType::F16 => _mm512_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(value),
+    };
+    // SAFETY: the caller's promise: 32 bytes.
     unsafe {
-        match T::TYPE {
-            FloatType::F32 => _mm512_storeu_ps(target.cast(), value),
-            FloatType::Bf16 => _mm256_storeu_si256(target.cast(), narrow_bf16(value)),
-            FloatType::F16 => {
-                let half = _mm512_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(value);
-                _mm256_storeu_si256(target.cast(), half);
-            }
-            FloatType::F64 => {}
+        if STREAM {
+            _mm256_stream_si256(target.cast(), half);
+        } else {
+            _mm256_storeu_si256(target.cast(), half);
+        }
+    }
+}
+
+/// Stores a register.
+///
+/// # Safety
+/// 64 bytes can be written, at a multiple of 64 where they are stored past the caches.
+#[inline]
+#[target_feature(enable = "avx512f")]
+unsafe fn store_register<const STREAM: bool>(target: *mut __m512i, value: __m512i) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if STREAM {
+            _mm512_stream_si512(target, value);
+        } else {
+            _mm512_storeu_si512(target, value);
         }
     }
 }

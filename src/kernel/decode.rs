@@ -2,28 +2,31 @@
 //! Decoding: through a table of the format, and with a product where there is a scale.
 
 use super::isa::Isa;
+use super::params::STREAM_FROM;
 use super::table::{self, Table};
 use crate::float::Float;
 use crate::spec::Format;
 
 /// What a kernel knows about the decoding of a format.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Decoding {
+pub(crate) struct Decoding {
     /// The bfloat16 bits of every code.
-    pub table: &'static Table,
+    pub(super) table: &'static Table,
     /// Whether bit 7 of a code is the sign of the value, for all codes.
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-    pub is_symmetric: bool,
+    pub(super) is_symmetric: bool,
     /// Whether bit 7 of a code is none of its bits.
     #[cfg(target_arch = "aarch64")]
-    pub is_narrow: bool,
+    pub(super) is_narrow: bool,
     /// Bits of the significand that are stored.
     #[cfg(target_arch = "x86_64")]
-    pub mantissa_bits: u32,
+    pub(super) mantissa_bits: u32,
+    /// Whether values go past the caches: see [`Decoding::for_values`].
+    pub(super) stream: bool,
 }
 
 impl Decoding {
-    pub(super) fn new(format: Format) -> Decoding {
+    pub(crate) fn new(format: Format) -> Decoding {
         Decoding {
             table: table::bf16(format),
             #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
@@ -32,7 +35,20 @@ impl Decoding {
             is_narrow: format.spec().bits < 8,
             #[cfg(target_arch = "x86_64")]
             mantissa_bits: format.spec().mantissa_bits,
+            stream: false,
         }
+    }
+
+    /// The same for work that writes so many values of a type. Many are stored past the caches, as
+    /// codes are ([`super::Params::for_codes`]). [`Decoding::settle`] must follow.
+    pub(crate) fn for_values<T>(mut self, values: usize) -> Decoding {
+        self.stream = values.saturating_mul(size_of::<T>()) >= STREAM_FROM;
+        self
+    }
+
+    /// Ends work with [`Decoding::for_values`].
+    pub(crate) fn settle(&self) {
+        super::settle(self.stream);
     }
 
     /// Whether a product with this scale is NaN only where the code is, and then has its sign.

@@ -39,7 +39,7 @@ pub(crate) use columns::{
     is_row_width,
 };
 pub use cpu::Kernel;
-use decode::Decoding;
+pub(crate) use decode::Decoding;
 pub(crate) use environment::with_default_environment;
 pub use factor::Factor;
 pub(crate) use factor::Operation;
@@ -89,14 +89,15 @@ pub(crate) fn encode<S: Float>(
     with_default_environment(|| {
         dispatch!(encode::encode, &params, Factor::ONE, random, source, codes);
     });
-    settle(&params);
+    settle(params.stream);
 }
 
 /// `target[i] = decode(codes[i])`, rounded once where the type cannot hold the value. The slices
 /// have the same length.
 pub(crate) fn decode<T: Float>(format: Format, codes: &[u8], target: &mut [T]) {
-    let table = Decoding::new(format);
-    with_default_environment(|| dispatch!(decode::decode, &table, codes, target));
+    let decoding = Decoding::new(format).for_values::<T>(target.len());
+    with_default_environment(|| dispatch!(decode::decode, &decoding, codes, target));
+    decoding.settle();
 }
 
 /// `codes[i] = cast(factor(source[i]))`; otherwise as [`encode`], but for callers that have set the
@@ -136,25 +137,23 @@ pub(crate) fn encode_with_stats<S: FitsF32>(
 /// nearest-even rounding. A NaN has the sign of its code. The slices have the same length; the
 /// caller has set the floating-point environment.
 pub(crate) fn decode_scaled<T: FitsF32>(
-    format: Format,
+    decoding: &Decoding,
     scale: f32,
     codes: &[u8],
     target: &mut [T],
 ) {
-    let decoding = Decoding::new(format);
-    dispatch!(decode::decode_scaled, &decoding, scale, codes, target);
+    dispatch!(decode::decode_scaled, decoding, scale, codes, target);
 }
 
 /// [`decode_scaled`] with an E8M0 scale for each group of [`GROUP`] elements, the last one perhaps
 /// smaller.
 pub(crate) fn decode_groups<T: FitsF32>(
-    format: Format,
+    decoding: &Decoding,
     scales: &[u8],
     codes: &[u8],
     target: &mut [T],
 ) {
-    let decoding = Decoding::new(format);
-    dispatch!(groups::decode, &decoding, scales, codes, target);
+    dispatch!(groups::decode, decoding, scales, codes, target);
 }
 
 /// Packs codes; `packed` has the length that they take.
@@ -172,10 +171,10 @@ pub(crate) fn extremes<S: Float>(source: &[S]) -> Extremes {
     dispatch!(Isa::extremes, source)
 }
 
-/// Ends work with [`Params::for_codes`]: what was stored past the caches comes before whatever this
-/// thread stores next, as all other stores do.
-pub(crate) fn settle(params: &Params) {
-    if params.stream {
+/// Ends work whose results were, perhaps, stored past the caches ([`Params::for_codes`]): they come
+/// before whatever this thread stores next, as all other stores do.
+pub(crate) fn settle(past_caches: bool) {
+    if past_caches {
         dispatch!(Isa::settle);
     }
 }

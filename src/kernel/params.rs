@@ -21,9 +21,9 @@ pub(super) const F32_MANTISSA_BITS: u32 = 23;
 /// Exponent bias of `f32`.
 pub(super) const F32_BIAS: i32 = 127;
 
-/// Codes (bytes) from which on they are stored past the caches: more than the share of a last-level
-/// cache that a core can hope for, so that nobody finds them there anyway.
-const STREAM_FROM: usize = 8 << 20;
+/// Bytes of a result from which on it is stored past the caches: more than the share of a last-level
+/// cache that a core can hope for, so that nobody finds it there anyway.
+pub(super) const STREAM_FROM: usize = 8 << 20;
 
 /// The constants of one encoding. Codes of special values come from the scalar reference, so that
 /// no rule is written twice. Where there are two, the second is for a negative input.

@@ -140,7 +140,7 @@ fn compare<S: FitsF32 + core::fmt::Debug>(
         let random = Some(Random::Words(&words));
         let mut codes = vec![0; source.len()];
         let stats = encode_with_stats(&params, seen, factor, random, source, &mut codes);
-        settle(&params);
+        settle(params.stream);
         for (i, &code) in codes.iter().enumerate() {
             let (x, word) = (source[i], words[i]);
             let what = || std::format!("{format:?} {cast:?} {factor:?} {x:?} word {word:#x}");
@@ -224,7 +224,7 @@ fn compare_tile<S: FitsF32 + core::fmt::Debug>(
     let stats = encode_tile(&params, blocks_of_tile, source, tile, scratch, &mut target);
     let mut target = MatrixMut::new(&mut turned, cols, rows).unwrap();
     let again = encode_tile_transposed(&params, blocks_of_tile, source, tile, scratch, &mut target);
-    settle(&params);
+    settle(params.stream);
     assert_eq!(stats, again);
 
     let mut expected_amax = vec![Amax::ZERO; blocks];
@@ -334,12 +334,13 @@ fn decoding_multiplies_once() {
     ];
     for &format in Format::ALL {
         for scale in SCALES {
+            let decoding = Decoding::new(format);
             let mut wide = [0f32; 256];
             let mut half = [F16(0); 256];
             let mut brain = [Bf16(0); 256];
-            decode_scaled(format, scale, &codes, &mut wide);
-            decode_scaled(format, scale, &codes, &mut half);
-            decode_scaled(format, scale, &codes, &mut brain);
+            decode_scaled(&decoding, scale, &codes, &mut wide);
+            decode_scaled(&decoding, scale, &codes, &mut half);
+            decode_scaled(&decoding, scale, &codes, &mut brain);
             for &code in &codes {
                 let value = scalar::decode_f32(format, code);
                 let mut product = value * scale;

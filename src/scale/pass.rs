@@ -14,7 +14,7 @@ use super::rule::TensorScale;
 use super::{BlockScale, Convention, ExponentRule, Kind, Recipe, Scaling, Special};
 use crate::float::FitsF32;
 use crate::kernel::{
-    self, Blocks, Buffers, COLUMNS, Factor, Operation, Params, ScaleBuffers, Tile,
+    self, Blocks, Buffers, COLUMNS, Decoding, Factor, Operation, Params, ScaleBuffers, Tile,
 };
 use crate::machine::{IS_SMALL, buffered};
 use crate::matrix::{Matrix, MatrixMut};
@@ -186,7 +186,7 @@ impl<'a> Pass<'a> {
 
     /// Ends the pass.
     pub fn settle(&self) {
-        kernel::settle(&self.params);
+        kernel::settle(self.params.stream);
     }
 
     /// Quantizes the blocks of a region.
@@ -441,6 +441,7 @@ impl<'a> Pass<'a> {
         scale: &BlockScale,
     ) -> f64 {
         let (mut codes, mut back) = ([0; CHUNK], [0.0; CHUNK]);
+        let decoding = Decoding::new(self.recipe.element);
         let mut sum = 0.0;
         for row in cell.rows.clone() {
             for start in cell.cols.clone().step_by(CHUNK) {
@@ -450,7 +451,7 @@ impl<'a> Pass<'a> {
                 let back = back.get_mut(..from.len()).unwrap_or_default();
                 let random = self.random_of(source, row, start, end);
                 kernel::encode_scaled(&self.params, scale.factor, random, from, codes);
-                kernel::decode_scaled(self.recipe.element, scale.dequantize, codes, back);
+                kernel::decode_scaled(&decoding, scale.dequantize, codes, back);
                 for (x, y) in from.iter().zip(back) {
                     let error = x.to_f32() as f64 - *y as f64;
                     sum += if error.is_finite() {

@@ -10,7 +10,7 @@ use super::rule::{self, TensorScale};
 use super::{Block, BlockScale, Kind, Recipe, Scaling, Special};
 use crate::error::Error;
 use crate::float::FitsF32;
-use crate::kernel::{self, Buffers};
+use crate::kernel::{self, Buffers, Decoding};
 use crate::machine::buffered;
 use crate::matrix::{Matrix, MatrixMut};
 use crate::random::Philox;
@@ -297,6 +297,7 @@ impl Recipe {
         let (codes, mut target) = self.joined(codes, target);
         let (rows, cols) = (codes.rows(), codes.cols());
         let grid = Grid::new(self, rows, cols)?;
+        let decoding = Decoding::new(self.element).for_values::<T>(rows * cols);
         kernel::with_default_environment(|| {
             if let Scales::E8M0(scales) = scales
                 && self.block == Block::new(1, kernel::GROUP)
@@ -309,7 +310,7 @@ impl Recipe {
                     let scales = scales.get(places).unwrap_or_default();
                     let from = codes.segment(row, 0, cols);
                     let to = target.segment(row, 0, cols);
-                    kernel::decode_groups(self.element, scales, from, to);
+                    kernel::decode_groups(&decoding, scales, from, to);
                 }
                 return;
             }
@@ -318,10 +319,11 @@ impl Recipe {
                 for row in cell.rows.clone() {
                     let from = codes.segment(row, cell.cols.start, cell.cols.end);
                     let to = target.segment(row, cell.cols.start, cell.cols.end);
-                    kernel::decode_scaled(self.element, scale, from, to);
+                    kernel::decode_scaled(&decoding, scale, from, to);
                 }
             });
         });
+        decoding.settle();
         Ok(())
     }
 
@@ -337,6 +339,7 @@ impl Recipe {
         self.check_stored(rows, cols, &scales)?;
         let grid = Grid::new(self, rows, cols)?;
         let mut values = [0.0; CHUNK];
+        let decoding = Decoding::new(self.element);
         kernel::with_default_environment(|| {
             grid.each_cell(|cell| {
                 let scale = self.stored_scale(&scales, cell.index);
@@ -345,7 +348,7 @@ impl Recipe {
                         let end = cell.cols.end.min(start + CHUNK);
                         let from = codes.segment(row, start, end);
                         let values = values.get_mut(..from.len()).unwrap_or_default();
-                        kernel::decode_scaled(self.element, scale, from, values);
+                        kernel::decode_scaled(&decoding, scale, from, values);
                         visit(row, start, values);
                     }
                 }
