@@ -68,7 +68,7 @@ pub(crate) struct Params {
     /// Whether codes go past the caches: see [`Params::for_codes`].
     pub(crate) stream: bool,
     /// How far ahead of itself the source is fetched, in elements; 0 for not at all.
-    pub(super) ahead: usize,
+    pub(crate) ahead: usize,
 }
 
 impl Params {
@@ -135,10 +135,11 @@ impl Params {
     }
 
     /// The same for work on parts of a matrix that are looked at and then encoded: how many elements
-    /// lie from one in a part to the same one in the next part (0: that is not known). Where codes are
-    /// stored past the caches, the next part is fetched into the second level while one is encoded, if
-    /// the kernel can: nothing else asks the memory for anything meanwhile. (With half of it fetched
-    /// during the first look, blocks of 1x128 took half as long again.)
+    /// lie from one in a part to the same one in the next part, which may be a negative number that
+    /// wraps around (0: that is not known). Where codes are stored past the caches, the next part is
+    /// fetched into the second level while one is encoded, if the kernel can: nothing else asks the
+    /// memory for anything meanwhile. (With half of it fetched during the first look, blocks of 1x128
+    /// took half as long again.)
     pub(crate) const fn with_next_part(mut self, ahead: usize) -> Params {
         self.ahead = if self.stream { ahead } else { 0 };
         self

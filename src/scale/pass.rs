@@ -121,6 +121,8 @@ pub(super) struct Pass<'a> {
     in_tiles: bool,
     /// How the matrix is cut.
     parts: Parts,
+    /// Whether no other pass works on the same parts.
+    is_alone: bool,
 }
 
 impl<'a> Pass<'a> {
@@ -169,6 +171,7 @@ impl<'a> Pass<'a> {
             rule,
             in_tiles,
             parts,
+            is_alone: true,
         }
     }
 
@@ -181,6 +184,7 @@ impl<'a> Pass<'a> {
     /// from one to the same one in the next part, 0 where another pass fetches that.
     pub fn with_next_part(mut self, ahead: usize) -> Pass<'a> {
         self.params = self.params.with_next_part(ahead);
+        self.is_alone = false;
         self
     }
 
@@ -370,11 +374,30 @@ impl<'a> Pass<'a> {
         blocks: Blocks<'_>,
         scratch: &mut [f32; COLUMNS],
     ) -> Stats {
-        let (params, codes) = (&self.params, &mut output.codes);
+        let codes = &mut output.codes;
         if self.grid.transposed {
+            let params = &self.params;
             kernel::encode_tile_transposed(params, blocks, source, tile, scratch, codes)
         } else {
+            let params = &self
+                .params
+                .with_next_part(self.after(tile, source.stride()));
             kernel::encode_tile(params, blocks, source, tile, scratch, codes)
+        }
+    }
+
+    /// How many elements lie from one in a tile to the same one in the next tile, if that is fetched.
+    fn after(&self, tile: &Tile, stride: usize) -> usize {
+        if self.params.ahead == 0 || !self.is_alone {
+            self.params.ahead
+        } else if tile.cols.end < self.grid.cols {
+            tile.cols.len()
+        } else {
+            // Down, and back to the first column.
+            tile.rows
+                .len()
+                .wrapping_mul(stride)
+                .wrapping_sub(tile.cols.start)
         }
     }
 
