@@ -98,12 +98,6 @@ impl Isa for Avx2 {
     }
 
     #[inline]
-    fn settle(self) {
-        // SAFETY: SSE is part of x86-64.
-        unsafe { _mm_sfence() };
-    }
-
-    #[inline]
     fn random(self, philox: &Philox, offset: u64, bits: &mut [u16]) {
         // SAFETY: `self` proves that the features are there.
         philox.fill_by(offset, bits, |block, bits| unsafe {

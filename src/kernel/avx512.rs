@@ -88,12 +88,6 @@ impl Isa for Avx512 {
     }
 
     #[inline]
-    fn settle(self) {
-        // SAFETY: SSE is part of x86-64.
-        unsafe { _mm_sfence() };
-    }
-
-    #[inline]
     fn decode_groups<T: Float>(
         self,
         decoding: &Decoding,

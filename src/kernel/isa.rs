@@ -160,10 +160,6 @@ pub(super) trait Isa: Copy {
         self.vectorize(|| statistics::count_zero_codes(sign as u8, codes))
     }
 
-    /// Orders stores past the caches before all later ones.
-    #[inline]
-    fn settle(self) {}
-
     /// The random bits of the elements from number `offset` of the stream on.
     #[inline]
     fn random(self, philox: &Philox, offset: u64, bits: &mut [u16]) {

@@ -172,11 +172,16 @@ pub(crate) fn extremes<S: Float>(source: &[S]) -> Extremes {
 }
 
 /// Ends work whose results were, perhaps, stored past the caches ([`Params::for_codes`]): they come
-/// before whatever this thread stores next, as all other stores do.
+/// before whatever this thread stores next, as all other stores do. Whichever kernel it was: another
+/// thread may have forced one since.
 pub(crate) fn settle(past_caches: bool) {
+    #[cfg(target_arch = "x86_64")]
     if past_caches {
-        dispatch!(Isa::settle);
+        // SAFETY: SSE is part of x86-64.
+        unsafe { core::arch::x86_64::_mm_sfence() };
     }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = past_caches;
 }
 
 /// The bits of the amax of each block of a tile as `f32` (above infinity where there is a NaN; the
