@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! AVX-512, 64 elements at a time: what measured faster than the portable code compiled for it.
 
+use core::arch::asm;
 use core::arch::x86_64::*;
 
+use super::columns::{COLUMNS, Tile};
+use super::copies::{self, Least, Moved};
 use super::decode::Decoding;
 use super::encode::LINE;
 use super::factor::{Factor, Factors, Operation};
-use super::groups::dequantize_scale;
+use super::groups::{GROUP, dequantize_scale};
 use super::isa::Isa;
 use super::params::{F32_MANTISSA_BITS, Params, Plain};
 use super::portable::{INFINITY, power_of_two};
 use super::statistics;
 use crate::float::Float;
+use crate::matrix::MatrixMut;
 use crate::random::{LAST_BLOCK, MULTIPLIER, Philox, ROUNDS, WEYL};
 use crate::spec::FloatType;
 
@@ -20,9 +24,13 @@ use crate::spec::FloatType;
 pub(super) struct Avx512(());
 
 /// Elements of a block: one register of codes.
-const BLOCK: usize = 64;
+pub(super) const BLOCK: usize = 64;
 /// Elements of a register of `f32`.
-const LANES: usize = 16;
+pub(super) const LANES: usize = 16;
+
+/// Operations of VRANGEPS: the absolute minimum or maximum, with the sign of the first operand.
+const ABS_MIN: i32 = 0b0010;
+pub(super) const ABS_MAX: i32 = 0b0011;
 
 impl Avx512 {
     /// # Safety
@@ -83,6 +91,36 @@ impl Isa for Avx512 {
                 32 => group_extremes::<S, 32>(source, amaxes),
                 128 => group_extremes::<S, 128>(source, amaxes),
                 _ => statistics::row_extremes(self, source, width, amaxes),
+            }
+        }
+    }
+
+    #[inline]
+    fn both_extremes<S: Float>(
+        self,
+        rows: &[&[S]; GROUP],
+        amaxes: [&mut [u32; COLUMNS]; 2],
+    ) -> Option<Least> {
+        // SAFETY: `self` proves that the features are there.
+        Some(unsafe { copies::avx512::extremes(rows, amaxes) })
+    }
+
+    #[inline]
+    fn encode_both<S: Float>(
+        self,
+        params: &Params,
+        counts: bool,
+        moved: [Moved<'_>; 2],
+        rows: &[&[S]; GROUP],
+        tile: &Tile,
+        codes: [&mut MatrixMut<'_, u8>; 2],
+    ) -> Option<[u64; 2]> {
+        use copies::avx512::encode;
+        // SAFETY: `self` proves that the features are there.
+        unsafe {
+            match counts {
+                true => encode::<S, true>(params, moved, rows, tile, codes),
+                false => encode::<S, false>(params, moved, rows, tile, codes),
             }
         }
     }
@@ -295,7 +333,7 @@ fn vector_extremes<S: Float, const WIDTH: usize>(
 /// maxima of halves of what they came from.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn max_of_each(of: [__m512i; LANES]) -> __m512i {
+pub(super) fn max_of_each(of: [__m512i; LANES]) -> __m512i {
     let zero = _mm512_setzero_si512();
     let (mut eight, mut four, mut two) = ([zero; 8], [zero; 4], [zero; 2]);
     for i in 0..8 {
@@ -323,14 +361,14 @@ fn max_of_each(of: [__m512i; LANES]) -> __m512i {
 }
 
 /// [`Plain`] in registers.
-struct Constants {
+pub(super) struct Constants {
     clamp: __m512,
     min_normal: __m512,
     /// Times the power of two at or below a value, it makes `m`.
-    to_m: __m512,
+    pub(super) to_m: __m512,
     /// What the halves of a sum are multiplied by, so that its exponent and its significand fall
     /// into place, the magnitude in byte 1.
-    place: __m512i,
+    pub(super) place: __m512i,
     /// Added to that: the exponent of the format begins at 0.
     bias: __m512i,
     /// Where in two registers the bytes with the magnitudes are, and then those with the signs.
@@ -340,15 +378,15 @@ struct Constants {
     /// Whether zero has no sign although other values do.
     one_zero: bool,
     /// Whether codes are stored past the caches.
-    stream: bool,
+    pub(super) stream: bool,
     /// See [`Params::with_next_part`].
-    ahead: usize,
+    pub(super) ahead: usize,
 }
 
 impl Constants {
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
-    fn new(params: &Params, plain: &Plain) -> Constants {
+    pub(super) fn new(params: &Params, plain: &Plain) -> Constants {
         let mut order = [0u8; BLOCK];
         for (i, place) in order.iter_mut().enumerate() {
             let (dword, byte) = (i % 32, if i < 32 { 1 } else { 3 });
@@ -447,7 +485,7 @@ fn encode<S: Float, const BOUNDED: bool>(
 /// Fetches 64 elements into the second-level cache. A hint: there need not be any.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn fetch_block<S>(source: *const S) {
+pub(super) fn fetch_block<S>(source: *const S) {
     for line in 0..BLOCK * size_of::<S>() / LINE {
         _mm_prefetch::<_MM_HINT_T1>(source.cast::<i8>().wrapping_add(LINE * line));
     }
@@ -477,9 +515,6 @@ fn encode_block<const BOUNDED: bool>(
     x: [__m512; 4],
     rounded: impl Fn(usize, __m512, __m512i) -> __m512,
 ) -> (__m512i, u64) {
-    /// Absolute minimum and maximum, with the sign of the first operand.
-    const ABS_MIN: i32 = 0b0010;
-    const ABS_MAX: i32 = 0b0011;
     let exponent = _mm512_set1_epi32(!0 << 23);
     let mut placed = [_mm512_setzero_si512(); 4];
     for i in 0..4 {
@@ -493,17 +528,51 @@ fn encode_block<const BOUNDED: bool>(
         let sum = _mm512_castps_si512(rounded(i, y, power));
         placed[i] = _mm512_dpwssd_epi32(constants.bias, sum, constants.place);
     }
-    let low = _mm512_permutex2var_epi8(placed[0], constants.order, placed[1]);
-    let high = _mm512_permutex2var_epi8(placed[2], constants.order, placed[3]);
+    let (magnitudes, signs) = gather(constants, placed);
+    let codes = join(constants, magnitudes, signs);
+    (codes, _mm512_testn_epi8_mask(magnitudes, magnitudes))
+}
+
+/// The bytes 1, the magnitudes, and the bytes 3, whose first bits are the signs.
+#[inline]
+#[target_feature(enable = "avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vnni,popcnt")]
+pub(super) fn gather(constants: &Constants, placed: [__m512i; 4]) -> (__m512i, __m512i) {
+    let low = pick_bytes(placed[0], constants.order, placed[1]);
+    let high = pick_bytes(placed[2], constants.order, placed[3]);
     let magnitudes = _mm512_shuffle_i64x2::<0b01_00_01_00>(low, high);
     let signs = _mm512_shuffle_i64x2::<0b11_10_11_10>(low, high);
+    (magnitudes, signs)
+}
+
+/// Bytes of two registers by their numbers. Where only half of the result is used, the compiler takes four
+/// instructions for one.
+#[inline]
+#[target_feature(enable = "avx512vbmi")]
+fn pick_bytes(mut a: __m512i, numbers: __m512i, b: __m512i) -> __m512i {
+    // SAFETY: one instruction on registers, which the function's features have.
+    unsafe {
+        asm!(
+            "vpermt2b {a}, {numbers}, {b}",
+            a = inout(zmm_reg) a,
+            numbers = in(zmm_reg) numbers,
+            b = in(zmm_reg) b,
+            options(pure, nomem, nostack, preserves_flags),
+        );
+    }
+    a
+}
+
+/// The codes.
+#[inline]
+#[target_feature(enable = "avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vnni,popcnt")]
+pub(super) fn join(constants: &Constants, magnitudes: __m512i, signs: __m512i) -> __m512i {
     // magnitude | sign & signs
     let codes = _mm512_ternarylogic_epi32::<0b1111_1000>(magnitudes, signs, constants.sign);
-    let zeros = _mm512_testn_epi8_mask(magnitudes, magnitudes);
     if constants.one_zero {
-        return (_mm512_maskz_mov_epi8(!zeros, codes), zeros);
+        let numbers = _mm512_test_epi8_mask(magnitudes, magnitudes);
+        return _mm512_maskz_mov_epi8(numbers, codes);
     }
-    (codes, zeros)
+    codes
 }
 
 /// The bits of `a` where `mask` has ones, else those of `b`.
@@ -519,7 +588,7 @@ fn select(mask: __m512i, a: __m512i, b: __m512i) -> __m512i {
 /// They can be read.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
-unsafe fn load<S: Float>(source: *const S) -> __m512 {
+pub(super) unsafe fn load<S: Float>(source: *const S) -> __m512 {
     // SAFETY: the caller's promise; the loads take 16 times the size of `S`.
     unsafe {
         match S::TYPE {

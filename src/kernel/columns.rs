@@ -320,7 +320,7 @@ impl<'a> Columns<'a> {
             }
             Factors::Each(blocks.operation, scratch)
         });
-        let is_plain = params.plain.is_some_and(|plain| plain.random_bits == 0);
+        let is_plain = params.is_plain();
         Columns {
             params,
             factors,

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What each set of kernels provides: the same list for all.
 
+use super::columns::{COLUMNS, Tile};
+use super::copies::{Least, Moved};
 use super::decode::Decoding;
 use super::factor::{Factor, Factors};
+use super::groups::GROUP;
 use super::params::Params;
 use super::portable;
 use super::statistics;
 use crate::float::Float;
+use crate::matrix::MatrixMut;
 use crate::random::Philox;
 use crate::stats::{Amax, Extremes};
 
@@ -151,6 +155,32 @@ pub(super) trait Isa: Copy {
     #[inline]
     fn row_extremes<S: Float>(self, source: &[S], width: usize, amaxes: &mut [u32]) -> u32 {
         statistics::row_extremes(self, source, width, amaxes)
+    }
+
+    /// The bits of the amaxes of a tile ([`super::copies`]), of each group of a row and of each column,
+    /// and the small end; `None`, having done nothing, where two looks are not slower.
+    #[inline]
+    fn both_extremes<S: Float>(
+        self,
+        _rows: &[&[S]; GROUP],
+        _amaxes: [&mut [u32; COLUMNS]; 2],
+    ) -> Option<Least> {
+        None
+    }
+
+    /// Encodes a tile twice; returns how many codes of each copy are zero, or `None`, having done nothing,
+    /// where there is no loop for the cast. `counts` is whether any may be.
+    #[inline]
+    fn encode_both<S: Float>(
+        self,
+        _params: &Params,
+        _counts: bool,
+        _moved: [Moved<'_>; 2],
+        _rows: &[&[S]; GROUP],
+        _tile: &Tile,
+        _codes: [&mut MatrixMut<'_, u8>; 2],
+    ) -> Option<[u64; 2]> {
+        None
     }
 
     /// How many codes are zero, of either sign.

@@ -11,6 +11,7 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod columns;
+mod copies;
 mod cpu;
 mod decode;
 mod encode;
@@ -38,6 +39,7 @@ pub(crate) use columns::{
     Blocks, Buffers, COLUMNS, FETCHED_ROW_TILE, FETCHED_TILE, ROW_TILE, ScaleBuffers, Tile,
     is_row_width,
 };
+pub(crate) use copies::Least;
 pub use cpu::Kernel;
 pub(crate) use decode::Decoding;
 pub(crate) use environment::with_default_environment;
@@ -252,6 +254,31 @@ pub(crate) fn encode_tile_transposed<S: FitsF32>(
         scratch,
         codes
     )
+}
+
+/// The bits of the amaxes of two copies of a tile, the blocks of one row and [`GROUP`] columns, of
+/// the other [`GROUP`] rows and one column, and the small end of all. `None`, having done nothing, where the
+/// tile is not one for that or two looks are not slower.
+pub(crate) fn both_ranges<S: FitsF32>(
+    source: Matrix<'_, S>,
+    tile: &Tile,
+    amaxes: [&mut [u32; COLUMNS]; 2],
+) -> Option<Least> {
+    dispatch!(copies::ranges, source, tile, amaxes)
+}
+
+/// [`encode_tile`] for both of these copies, by their amaxes and factors, which are powers of two and are
+/// lost. `None`, having encoded nothing, where one at a time is the way: for other casts, other kernels, and
+/// where something may saturate or comes near the limits of f32.
+pub(crate) fn encode_both<S: FitsF32>(
+    params: &Params,
+    buffers: [&mut Buffers; 2],
+    least: Least,
+    source: Matrix<'_, S>,
+    tile: &Tile,
+    codes: [&mut MatrixMut<'_, u8>; 2],
+) -> Option<[Stats; 2]> {
+    dispatch!(copies::encode, params, buffers, least, source, tile, codes)
 }
 
 /// The largest absolute value.

@@ -126,6 +126,16 @@ impl Params {
         params
     }
 
+    /// Whether the cast is nearest-even and one for the fastest loops.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.plain.is_some_and(|plain| plain.random_bits == 0)
+    }
+
+    /// Whether nothing up to the value with these bits rounds beyond the largest.
+    pub(crate) fn holds(&self, bits: u32) -> bool {
+        bits < self.beyond
+    }
+
     /// The same for work that writes so many codes. Many are stored past the caches, where the kernel
     /// can: a store into a cache first reads the line that it is about to overwrite.
     /// [`super::settle`] must follow.

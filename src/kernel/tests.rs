@@ -317,6 +317,170 @@ fn tiles_equal_the_reference() {
     }
 }
 
+/// The largest power of two by which such an amax does not round beyond the largest value.
+fn largest_factor(params: &Params, amax: f32) -> f32 {
+    let powers = (-126..=127).rev().map(|k| (k as f32).exp2());
+    let mut fits = powers.filter(|by| params.holds((amax * by).to_bits()));
+    fits.next().unwrap_or(f32::MIN_POSITIVE)
+}
+
+/// Two copies of the tile from one look at it, against one look at a time; whether there was such a way.
+fn compare_both<S: FitsF32>(
+    params: &Params,
+    times: f32,
+    source: Matrix<'_, S>,
+    tile: &Tile,
+) -> bool {
+    let mut buffers = [const { Buffers::new() }; 2];
+    let [across, down] = &mut buffers;
+    let amaxes = [&mut across.amaxes, &mut down.amaxes];
+    let Some(least) = both_ranges(source, tile, amaxes) else {
+        return false;
+    };
+    let widths = [GROUP, 1];
+    for (buffers, width) in buffers.iter_mut().zip(widths) {
+        let mut amaxes = [0; COLUMNS];
+        let min_nonzero = match width {
+            1 => block_ranges(source, tile, width, &mut amaxes),
+            _ => row_ranges(source, tile, width, &mut amaxes),
+        };
+        let count = tile.rows.len() * tile.cols.len() / GROUP;
+        // One NaN is as good as another.
+        let of = |bits: &u32| Amax::from_bits(*bits);
+        assert!(
+            buffers.amaxes[..count]
+                .iter()
+                .map(of)
+                .eq(amaxes[..count].iter().map(of))
+        );
+        assert_eq!(least.nonzero, min_nonzero);
+        for (&amax, factor) in amaxes[..count].iter().zip(&mut buffers.factors) {
+            let by = largest_factor(params, f32::from_bits(amax)) * times;
+            *factor = if by.is_normal() { by } else { 1.0 };
+        }
+    }
+
+    let (rows, cols) = (source.rows(), source.cols());
+    let mut alone = widths.map(|_| vec![0xA5; rows * cols]);
+    let mut stats = [Stats::EMPTY; 2];
+    for i in 0..2 {
+        let Buffers {
+            amaxes,
+            factors,
+            scratch,
+            ..
+        } = &mut buffers[i];
+        let count = tile.rows.len() * tile.cols.len() / GROUP;
+        let blocks = Blocks {
+            width: widths[i],
+            of_row: [tile.cols.len() / GROUP, 0][i],
+            amaxes: &amaxes[..count],
+            operation: Operation::Shift,
+            factors: &factors[..count],
+            random: None,
+        };
+        let codes = &mut MatrixMut::new(&mut alone[i], rows, cols).unwrap();
+        let seen = encode_tile(params, blocks, source, tile, scratch, codes);
+        stats[i] = Stats {
+            amax: Amax::ZERO,
+            min_nonzero: Stats::EMPTY.min_nonzero,
+            ..seen
+        };
+    }
+
+    // Stores past the caches want multiples of 64.
+    let mut places = vec![0xA5; 2 * rows * cols + 63];
+    let start = places.as_ptr().align_offset(64);
+    let (a, b) = places[start..][..2 * rows * cols].split_at_mut(rows * cols);
+    let targets = &mut [&mut *a, &mut *b].map(|codes| MatrixMut::new(codes, rows, cols).unwrap());
+    let [rowwise, columnwise] = targets;
+    let [across, down] = &mut buffers;
+    let codes = [rowwise, columnwise];
+    let both = encode_both(params, [across, down], least, source, tile, codes);
+    settle(params.stream);
+    let what = || std::format!("{:?} {:?} {tile:?}", params.spec, params.cast);
+    match both {
+        Some(both) => {
+            assert_eq!(both, stats, "{}", what());
+            assert!([&*a, &*b] == [&alone[0][..], &alone[1][..]], "{}", what());
+        }
+        None => assert!(places.iter().all(|&code| code == 0xA5), "{}", what()),
+    }
+    both.is_some()
+}
+
+#[test]
+fn two_copies_equal_each_alone() {
+    let all = patterns();
+    let halves: Vec<F16> = (0..=u16::MAX).map(F16).collect();
+    let brains: Vec<Bf16> = (0..=u16::MAX).map(Bf16).collect();
+    let (rows, cols) = (35, 200);
+    let len = rows * cols;
+    let mut counts = [0, 0];
+    let kernels = Kernel::ALL.iter().filter(|kernel| kernel.is_available());
+    for (&kernel, &format) in
+        kernels.flat_map(|kernel| Format::ALL.iter().map(move |f| (kernel, f)))
+    {
+        Kernel::force(Some(kernel)).unwrap();
+        for (turn, saturation) in [Saturation::Finite, Saturation::None]
+            .into_iter()
+            .enumerate()
+        {
+            let cast = Cast::DEFAULT.saturation(saturation);
+            let params = Params {
+                stream: turn == 0,
+                ahead: 100 * (1 - turn),
+                ..Params::new(format, cast)
+            };
+            let tile = Tile {
+                rows: 2..34,
+                cols: [0..192, 8..72][turn].clone(),
+            };
+            // Values from 2^-149 on, and such as do not become zero.
+            for exponents in [0..255, 0..40, 60..180, 120..200, 122..127, 0..256] {
+                let of_range = |x: &&f32| exponents.contains(&(x.to_bits() >> 23 & 0xFF));
+                let mild = all.iter().filter(of_range).copied();
+                let mild = mild.cycle().skip(turn * 57).step_by(7);
+                let mild: Vec<f32> = mild.take(len).collect();
+                let mild = Matrix::new(&mild, rows, cols).unwrap();
+                for times in [1.0, 2.0, 0.25] {
+                    counts[compare_both(&params, times, mild, &tile) as usize] += 1;
+                }
+            }
+            for start in (0..halves.len() - len).step_by(9001) {
+                let halves = Matrix::new(&halves[start..], rows, cols).unwrap();
+                counts[compare_both(&params, 1.0, halves, &tile) as usize] += 1;
+                let brains = Matrix::new(&brains[start..], rows, cols).unwrap();
+                counts[compare_both(&params, 1.0, brains, &tile) as usize] += 1;
+            }
+
+            let can = kernel == Kernel::Avx512 && params.is_plain();
+            let mut plain = vec![0.0; len];
+            let matrix = Matrix::new(&plain, rows, cols).unwrap();
+            assert_eq!(compare_both(&params, 1.0, matrix, &tile), can, "zeros");
+            let narrow = Tile {
+                cols: 0..100,
+                ..tile.clone()
+            };
+            assert!(!compare_both(&params, 1.0, matrix, &narrow));
+            // Half of the smallest subnormal value, and the value after it, among normal ones.
+            plain.fill(1.0);
+            let step =
+                f32::from_bits(params.min_normal) / (1 << format.spec().mantissa_bits) as f32;
+            for half in [step / 2.0, (step / 2.0).next_up(), step] {
+                plain[17 * cols + 33] = half / largest_factor(&params, 1.0);
+                let matrix = Matrix::new(&plain, rows, cols).unwrap();
+                assert_eq!(compare_both(&params, 1.0, matrix, &tile), can, "{half}");
+            }
+        }
+    }
+    let [not, did] = counts;
+    assert!(
+        not > 0 && (did > not / 10) == Kernel::Avx512.is_available(),
+        "{counts:?}"
+    );
+}
+
 #[test]
 fn decoding_multiplies_once() {
     let codes: Vec<u8> = (0..=255).collect();

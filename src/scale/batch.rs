@@ -58,6 +58,16 @@ impl PowerRule {
     /// The largest code that is a number.
     const LARGEST: u32 = 254;
 
+    /// The bits of the largest absolute value that an element has after its factor, where no bound holds
+    /// its amax down.
+    pub fn largest(&self) -> u32 {
+        const FIELD_OF_ONE: i32 = 127;
+        const SIGNIFICANDS: u32 = 1 << MANTISSA_BITS;
+        let field = (FIELD_OF_ONE - self.offset) as u32;
+        // A larger significand carries, and is halved.
+        (field << MANTISSA_BITS) + (SIGNIFICANDS - 1).saturating_sub(self.carry)
+    }
+
     /// The codes of blocks with these amaxes, and what their elements are multiplied by. Returns
     /// whether all amaxes are finite.
     pub fn scales(&self, amaxes: &[u32], codes: &mut [u8], factors: &mut [f32]) -> bool {

@@ -170,12 +170,23 @@ impl Recipe {
             let by_row = by_row.with_next_part(ahead);
             let by_column = by_column.with_next_part(of_column);
             let mut stats = [Stats::EMPTY; 2];
-            let mut buffers = Buffers::new();
+            let mut buffers = [const { Buffers::new() }; 2];
             each_part(part, source.rows(), source.cols(), |rows, cols| {
-                let region = row_grid.region(rows.clone(), cols.clone());
-                let of_row = by_row.quantize(source, &mut row, &region, &mut buffers);
-                let region = column_grid.region(rows, cols);
-                let of_column = by_column.quantize(source, &mut column, &region, &mut buffers);
+                let regions = [
+                    row_grid.region(rows.clone(), cols.clone()),
+                    column_grid.region(rows, cols),
+                ];
+                let outputs = [&mut row, &mut column];
+                let both =
+                    by_row.quantize_both(&by_column, source, outputs, &regions, &mut buffers);
+                let [of_row, of_column] = both.unwrap_or_else(|| {
+                    let [rowwise, columnwise] = &regions;
+                    let [buffers, _] = &mut buffers;
+                    [
+                        by_row.quantize(source, &mut row, rowwise, buffers),
+                        by_column.quantize(source, &mut column, columnwise, buffers),
+                    ]
+                });
                 let [rowwise, columnwise] = stats;
                 stats = [rowwise.merge(of_row), columnwise.merge(of_column)];
             });

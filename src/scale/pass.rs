@@ -11,7 +11,7 @@ use super::batch::BatchRule;
 use super::grid::{Cell, Grid, Parts, Region};
 use super::quantize::{GivenScales, ScalesMut};
 use super::rule::TensorScale;
-use super::{BlockScale, Convention, ExponentRule, Kind, Recipe, Scaling, Special};
+use super::{Block, BlockScale, Convention, ExponentRule, Kind, Recipe, Scaling, Special};
 use crate::float::FitsF32;
 use crate::kernel::{
     self, Blocks, Buffers, COLUMNS, Decoding, Factor, Operation, Params, ScaleBuffers, Tile,
@@ -234,16 +234,66 @@ impl<'a> Pass<'a> {
             return rows.map(of_row).fold(Stats::EMPTY, Stats::merge);
         }
         let amaxes = buffers.amaxes.get(..region.len()).unwrap_or_default();
-        let amax = kernel::vectorize(|| amaxes.iter().fold(0, |most: u32, &amax| most.max(amax)));
+        let amax = largest(amaxes);
         let of_tile = match all_ordinary {
             true => self.encode_blocks(source, output, region, 0..region.len(), buffers),
             false => self.encode_parts(source, output, region, buffers),
         };
         of_tile.merge(Stats {
-            amax: Amax::from_bits(amax),
+            amax,
             min_nonzero,
             ..Stats::EMPTY
         })
+    }
+
+    /// Quantizes a part of the matrix in both passes from one look at it, where that is faster than one
+    /// after the other: this one's blocks are 1x32, the other's 32x1, and their scales are E8M0.
+    pub fn quantize_both<S: FitsF32>(
+        &self,
+        columnwise: &Pass<'_>,
+        source: Matrix<'_, S>,
+        outputs: [&mut Output<'_>; 2],
+        regions: &[Region; 2],
+        buffers: &mut [Buffers; 2],
+    ) -> Option<[Stats; 2]> {
+        const ROW: Block = Block::new(1, kernel::GROUP);
+        const COLUMN: Block = Block::new(kernel::GROUP, 1);
+        let blocks = [self.grid.block, columnwise.grid.block];
+        let is_whole = source.is_whole() && blocks == [ROW, COLUMN];
+        if !is_whole || !self.is_bounded() || !columnwise.is_bounded() {
+            return None;
+        }
+        let [row_region, column_region] = regions;
+        let [row_output, column_output] = outputs;
+        let [row_buffers, column_buffers] = buffers;
+        let tile = self.grid.tile(row_region);
+        let amaxes = [&mut row_buffers.amaxes, &mut column_buffers.amaxes];
+        let least = kernel::both_ranges(source, &tile, amaxes)?;
+        if !self.scales(source, row_output, row_region, row_buffers)
+            || !columnwise.scales(source, column_output, column_region, column_buffers)
+        {
+            return None;
+        }
+        let amaxes = column_buffers.amaxes.get(..column_region.len());
+        let amax = largest(amaxes.unwrap_or_default());
+        let codes = [&mut row_output.codes, &mut column_output.codes];
+        let buffers = [row_buffers, column_buffers];
+        let stats = kernel::encode_both(&self.params, buffers, least, source, &tile, codes)?;
+        Some(stats.map(|stats| Stats {
+            amax,
+            min_nonzero: least.nonzero,
+            ..stats
+        }))
+    }
+
+    /// Whether blocks lie as in the source, are handled many at a time, by the fastest of casts, and all
+    /// that is finite is below the largest value after its factor.
+    fn is_bounded(&self) -> bool {
+        let is_plain = self.in_tiles && !self.grid.transposed && self.params.is_plain();
+        match self.rule {
+            Some(BatchRule::E8M0(rule)) if is_plain => self.params.holds(rule.largest()),
+            _ => false,
+        }
     }
 
     /// Encodes a tile one block high, of which some blocks are out of the ordinary.
@@ -594,6 +644,12 @@ impl<'a> Pass<'a> {
             random.at(random.first_index.wrapping_add(number)),
         ))
     }
+}
+
+/// The largest of the amaxes with these bits.
+fn largest(amaxes: &[u32]) -> Amax {
+    let most = || amaxes.iter().fold(0, |most: u32, &amax| most.max(amax));
+    Amax::from_bits(kernel::vectorize(most))
 }
 
 /// Whether scales are tried out on their blocks.

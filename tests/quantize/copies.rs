@@ -341,6 +341,8 @@ fn extents() -> impl Strategy<Value = (usize, usize)> {
         6 => (small(), small()),
         1 => (0usize..40, 900usize..1200),
         1 => (900usize..1200, 0usize..40),
+        // Whole tiles of both copies.
+        1 => (1usize..4, 1usize..6).prop_map(|(high, wide)| (32 * high, 64 * wide)),
     ]
 }
 
