@@ -4,8 +4,8 @@
 use core::arch::asm;
 use core::arch::x86_64::*;
 
-use super::columns::{COLUMNS, Tile};
-use super::copies::{self, Least, Moved};
+use super::columns::COLUMNS;
+use super::copies::{self, Least, Moved, Target};
 use super::decode::Decoding;
 use super::encode::LINE;
 use super::factor::{Factor, Factors, Operation};
@@ -14,8 +14,8 @@ use super::isa::Isa;
 use super::params::{F32_MANTISSA_BITS, Params, Plain};
 use super::portable::{INFINITY, power_of_two};
 use super::statistics;
+use super::transpose::{self, Turned};
 use crate::float::Float;
-use crate::matrix::MatrixMut;
 use crate::random::{LAST_BLOCK, MULTIPLIER, Philox, ROUNDS, WEYL};
 use crate::spec::FloatType;
 
@@ -112,17 +112,22 @@ impl Isa for Avx512 {
         counts: bool,
         moved: [Moved<'_>; 2],
         rows: &[&[S]; GROUP],
-        tile: &Tile,
-        codes: [&mut MatrixMut<'_, u8>; 2],
+        targets: [Target<'_>; 2],
     ) -> Option<[u64; 2]> {
         use copies::avx512::encode;
         // SAFETY: `self` proves that the features are there.
         unsafe {
             match counts {
-                true => encode::<S, true>(params, moved, rows, tile, codes),
-                false => encode::<S, false>(params, moved, rows, tile, codes),
+                true => encode::<S, true>(params, moved, rows, targets),
+                false => encode::<S, false>(params, moved, rows, targets),
             }
         }
+    }
+
+    #[inline]
+    fn turn(self, rows: &[&[u8; transpose::GROUP]; transpose::ROWS], turned: &mut Turned) {
+        // SAFETY: `self` proves that the features are there.
+        unsafe { transpose::avx512::turn(rows, turned) }
     }
 
     #[inline]

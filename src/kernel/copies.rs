@@ -14,6 +14,7 @@ use super::factor::Operation;
 use super::groups::GROUP;
 use super::isa::Isa;
 use super::params::{F32_BIAS, F32_MANTISSA_BITS, Params};
+use super::transpose::Strip;
 use crate::float::FitsF32;
 use crate::matrix::{Matrix, MatrixMut};
 use crate::stats::Stats;
@@ -21,6 +22,36 @@ use crate::stats::Stats;
 /// Tiles are as high as a block of the columnwise copy, and so many columns wide, or a multiple of that:
 /// one register of codes.
 pub(super) const WIDTH: usize = 64;
+
+/// Where two copies go.
+pub(crate) struct Copies<'a, 'b> {
+    /// The one whose blocks are of one row.
+    pub rowwise: &'a mut MatrixMut<'b, u8>,
+    /// The one whose blocks are of one column.
+    pub columnwise: &'a mut MatrixMut<'b, u8>,
+    /// Whether that is the transposed matrix.
+    pub transposed: bool,
+}
+
+/// Where the codes of a tile go.
+pub(super) struct Target<'a> {
+    /// The rows of the tile.
+    pub codes: MatrixMut<'a, u8>,
+    /// Its first column.
+    pub column: usize,
+    /// Whether codes are stored past the caches.
+    pub stream: bool,
+}
+
+impl<'a> Target<'a> {
+    fn new(codes: &'a mut MatrixMut<'_, u8>, tile: &Tile, stream: bool) -> Target<'a> {
+        Target {
+            codes: codes.part(tile.rows.clone()),
+            column: tile.cols.start,
+            stream,
+        }
+    }
+}
 
 /// The small end of the absolute values of a tile.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -145,7 +176,7 @@ pub(super) fn encode<I: Isa, S: FitsF32>(
     least: Least,
     source: Matrix<'_, S>,
     tile: &Tile,
-    codes: [&mut MatrixMut<'_, u8>; 2],
+    copies: Copies<'_, '_>,
 ) -> Option<[Stats; 2]> {
     let rows = rows(source, tile)?;
     let blocks = tile.rows.len() * tile.cols.len() / GROUP;
@@ -154,7 +185,22 @@ pub(super) fn encode<I: Isa, S: FitsF32>(
     let moved = [of_rows, of_columns];
     let underflows = |moved: &Moved<'_>| moved.may_underflow(params, least.nonzero);
     let counts = least.zeros > 0 || moved.iter().any(underflows);
-    let stored = isa.encode_both(params, counts, moved, &rows, tile, codes)?;
+    let encode = |targets| isa.encode_both(params, counts, moved, &rows, targets);
+    let rowwise = Target::new(copies.rowwise, tile, params.stream);
+    let stored = if copies.transposed {
+        let mut strip = Strip::new();
+        let upright = Target {
+            codes: strip.matrix()?,
+            column: 0,
+            stream: false,
+        };
+        let stored = encode([rowwise, upright])?;
+        strip.store(isa, tile.rows.clone(), tile.cols.clone(), copies.columnwise);
+        stored
+    } else {
+        let columnwise = Target::new(copies.columnwise, tile, params.stream);
+        encode([rowwise, columnwise])?
+    };
     Some(stored.map(|stored| Stats {
         count: (tile.rows.len() * tile.cols.len()) as u64,
         zero: least.zeros,

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What each set of kernels provides: the same list for all.
 
-use super::columns::{COLUMNS, Tile};
-use super::copies::{Least, Moved};
+use super::columns::COLUMNS;
+use super::copies::{Least, Moved, Target};
 use super::decode::Decoding;
 use super::factor::{Factor, Factors};
 use super::groups::GROUP;
 use super::params::Params;
 use super::portable;
 use super::statistics;
+use super::transpose::{self, Turned};
 use crate::float::Float;
-use crate::matrix::MatrixMut;
 use crate::random::Philox;
 use crate::stats::{Amax, Extremes};
 
@@ -177,10 +177,15 @@ pub(super) trait Isa: Copy {
         _counts: bool,
         _moved: [Moved<'_>; 2],
         _rows: &[&[S]; GROUP],
-        _tile: &Tile,
-        _codes: [&mut MatrixMut<'_, u8>; 2],
+        _targets: [Target<'_>; 2],
     ) -> Option<[u64; 2]> {
         None
+    }
+
+    /// Turns columns of codes into rows.
+    #[inline]
+    fn turn(self, rows: &[&[u8; transpose::GROUP]; transpose::ROWS], turned: &mut Turned) {
+        self.vectorize(|| transpose::turn(rows, turned));
     }
 
     /// How many codes are zero, of either sign.

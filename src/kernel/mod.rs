@@ -39,7 +39,7 @@ pub(crate) use columns::{
     Blocks, Buffers, COLUMNS, FETCHED_ROW_TILE, FETCHED_TILE, ROW_TILE, ScaleBuffers, Tile,
     is_row_width,
 };
-pub(crate) use copies::Least;
+pub(crate) use copies::{Copies, Least};
 pub use cpu::Kernel;
 pub(crate) use decode::Decoding;
 pub(crate) use environment::with_default_environment;
@@ -276,9 +276,9 @@ pub(crate) fn encode_both<S: FitsF32>(
     least: Least,
     source: Matrix<'_, S>,
     tile: &Tile,
-    codes: [&mut MatrixMut<'_, u8>; 2],
+    copies: Copies<'_, '_>,
 ) -> Option<[Stats; 2]> {
-    dispatch!(copies::encode, params, buffers, least, source, tile, codes)
+    dispatch!(copies::encode, params, buffers, least, source, tile, copies)
 }
 
 /// The largest absolute value.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What only the crate can call, against the scalar reference: factors and statistics.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::vec;
 use std::vec::Vec;
 
@@ -40,6 +41,12 @@ const FACTORS: [Factor; 12] = [
     Factor::Divide(1e-40),
     Factor::Divide(f32::INFINITY),
 ];
+
+/// Held by a test that forces kernels: they are forced on all threads.
+fn alone() -> MutexGuard<'static, ()> {
+    static FORCED: Mutex<()> = Mutex::new(());
+    FORCED.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Every exponent with the significands around ties of each mantissa width, both signs.
 fn patterns() -> Vec<f32> {
@@ -152,6 +159,7 @@ fn compare<S: FitsF32 + core::fmt::Debug>(
 
 #[test]
 fn factors_and_statistics_equal_the_reference() {
+    let _alone = alone();
     let all = patterns();
     let halves: Vec<F16> = (0..=u16::MAX).step_by(37).map(F16).collect();
     let brains: Vec<Bf16> = (0..=u16::MAX).step_by(41).map(Bf16).collect();
@@ -259,6 +267,7 @@ fn compare_tile<S: FitsF32 + core::fmt::Debug>(
 
 #[test]
 fn tiles_equal_the_reference() {
+    let _alone = alone();
     let all = patterns();
     // Without what would send a whole tile the general way.
     let mild: Vec<f32> = all.iter().copied().filter(|x| x.abs() < 1e30).collect();
@@ -389,28 +398,47 @@ fn compare_both<S: FitsF32>(
     }
 
     // Stores past the caches want multiples of 64.
-    let mut places = vec![0xA5; 2 * rows * cols + 63];
+    let mut places = vec![0xA5; 3 * rows * cols + 63];
     let start = places.as_ptr().align_offset(64);
-    let (a, b) = places[start..][..2 * rows * cols].split_at_mut(rows * cols);
-    let targets = &mut [&mut *a, &mut *b].map(|codes| MatrixMut::new(codes, rows, cols).unwrap());
-    let [rowwise, columnwise] = targets;
-    let [across, down] = &mut buffers;
-    let codes = [rowwise, columnwise];
-    let both = encode_both(params, [across, down], least, source, tile, codes);
-    settle(params.stream);
-    let what = || std::format!("{:?} {:?} {tile:?}", params.spec, params.cast);
-    match both {
-        Some(both) => {
-            assert_eq!(both, stats, "{}", what());
-            assert!([&*a, &*b] == [&alone[0][..], &alone[1][..]], "{}", what());
-        }
-        None => assert!(places.iter().all(|&code| code == 0xA5), "{}", what()),
+    let mut each = places[start..].chunks_exact_mut(rows * cols);
+    let [a, b, c] = core::array::from_fn(|_| each.next().unwrap());
+    let mut did = [false; 2];
+    for transposed in [false, true] {
+        let mut buffers = buffers.each_ref().map(|from| Buffers {
+            amaxes: from.amaxes,
+            factors: from.factors,
+            ..Buffers::new()
+        });
+        let columnwise = match transposed {
+            false => MatrixMut::new(b, rows, cols),
+            true => MatrixMut::new(c, cols, rows),
+        };
+        let copies = Copies {
+            rowwise: &mut MatrixMut::new(a, rows, cols).unwrap(),
+            columnwise: &mut columnwise.unwrap(),
+            transposed,
+        };
+        let both = encode_both(params, buffers.each_mut(), least, source, tile, copies);
+        settle(params.stream);
+        did[transposed as usize] = both.is_some();
+        assert!(both.is_none_or(|both| both == stats), "{:?}", params.cast);
     }
-    both.is_some()
+    let what = || std::format!("{:?} {:?} {tile:?}", params.spec, params.cast);
+    assert_eq!(did[0], did[1]);
+    let [both, _] = did;
+    if both {
+        assert!([&*a, &*b] == [&alone[0][..], &alone[1][..]], "{}", what());
+        let turned = (0..rows * cols).map(|i| alone[1][i % rows * cols + i / rows]);
+        assert!(c.iter().copied().eq(turned), "{}", what());
+    } else {
+        assert!(places.iter().all(|&code| code == 0xA5), "{}", what());
+    }
+    both
 }
 
 #[test]
 fn two_copies_equal_each_alone() {
+    let _alone = alone();
     let all = patterns();
     let halves: Vec<F16> = (0..=u16::MAX).map(F16).collect();
     let brains: Vec<Bf16> = (0..=u16::MAX).map(Bf16).collect();

@@ -14,7 +14,7 @@ use super::rule::TensorScale;
 use super::{Block, BlockScale, Convention, ExponentRule, Kind, Recipe, Scaling, Special};
 use crate::float::FitsF32;
 use crate::kernel::{
-    self, Blocks, Buffers, COLUMNS, Decoding, Factor, Operation, Params, ScaleBuffers, Tile,
+    self, Blocks, Buffers, COLUMNS, Copies, Decoding, Factor, Operation, Params, ScaleBuffers, Tile,
 };
 use crate::machine::{IS_SMALL, buffered};
 use crate::matrix::{Matrix, MatrixMut};
@@ -260,7 +260,7 @@ impl<'a> Pass<'a> {
         const COLUMN: Block = Block::new(kernel::GROUP, 1);
         let blocks = [self.grid.block, columnwise.grid.block];
         let is_whole = source.is_whole() && blocks == [ROW, COLUMN];
-        if !is_whole || !self.is_bounded() || !columnwise.is_bounded() {
+        if !is_whole || self.grid.transposed || !self.is_bounded() || !columnwise.is_bounded() {
             return None;
         }
         let [row_region, column_region] = regions;
@@ -276,9 +276,13 @@ impl<'a> Pass<'a> {
         }
         let amaxes = column_buffers.amaxes.get(..column_region.len());
         let amax = largest(amaxes.unwrap_or_default());
-        let codes = [&mut row_output.codes, &mut column_output.codes];
+        let copies = Copies {
+            rowwise: &mut row_output.codes,
+            columnwise: &mut column_output.codes,
+            transposed: columnwise.grid.transposed,
+        };
         let buffers = [row_buffers, column_buffers];
-        let stats = kernel::encode_both(&self.params, buffers, least, source, &tile, codes)?;
+        let stats = kernel::encode_both(&self.params, buffers, least, source, &tile, copies)?;
         Some(stats.map(|stats| Stats {
             amax,
             min_nonzero: least.nonzero,
@@ -286,10 +290,10 @@ impl<'a> Pass<'a> {
         }))
     }
 
-    /// Whether blocks lie as in the source, are handled many at a time, by the fastest of casts, and all
-    /// that is finite is below the largest value after its factor.
+    /// Whether blocks are handled many at a time, by the fastest of casts, and nothing finite is beyond the
+    /// largest value after its factor.
     fn is_bounded(&self) -> bool {
-        let is_plain = self.in_tiles && !self.grid.transposed && self.params.is_plain();
+        let is_plain = self.in_tiles && self.params.is_plain();
         match self.rule {
             Some(BatchRule::E8M0(rule)) if is_plain => self.params.holds(rule.largest()),
             _ => false,

@@ -4,16 +4,15 @@
 use core::arch::asm;
 use core::arch::x86_64::*;
 
-use super::{Least, Moved, WIDTH};
+use super::{Least, Moved, Target, WIDTH};
 use crate::float::Float;
 use crate::kernel::avx512::{
     ABS_MAX, BLOCK, Constants, LANES, fetch_block, gather, join, load, max_of_each,
 };
-use crate::kernel::columns::{COLUMNS, Tile};
+use crate::kernel::columns::COLUMNS;
 use crate::kernel::groups::GROUP;
 use crate::kernel::params::Params;
 use crate::kernel::portable::INFINITY;
-use crate::matrix::MatrixMut;
 
 const _: () = assert!(WIDTH == BLOCK && BLOCK == 2 * GROUP);
 
@@ -147,21 +146,19 @@ pub(in crate::kernel) fn encode<S: Float, const COUNTS: bool>(
     params: &Params,
     [of_rows, of_columns]: [Moved<'_>; 2],
     rows: &[&[S]; GROUP],
-    tile: &Tile,
-    [rowwise, columnwise]: [&mut MatrixMut<'_, u8>; 2],
+    mut targets: [Target<'_>; 2],
 ) -> Option<[u64; 2]> {
     let plain = params.plain.filter(|plain| plain.random_bits == 0)?;
     let constants = Constants::new(params, &plain);
     let mut zeros = [0; 2];
     for (i, from) in rows.iter().enumerate() {
-        let row = tile.rows.start + i;
-        let targets = [&mut *rowwise, &mut *columnwise].map(|codes| {
-            let to = codes.from(row, tile.cols.start);
-            let stream = constants.stream && to.as_ptr().align_offset(BLOCK) == 0;
+        let of_row = targets.each_mut().map(|target| {
+            let to = target.codes.from(i, target.column);
+            let stream = target.stream && to.as_ptr().align_offset(BLOCK) == 0;
             (to.as_chunks_mut::<BLOCK>().0, stream)
         });
-        let [(to, stream), (to_columnwise, stream_columnwise)] = targets;
-        let across = of_rows.of_row(i, tile.cols.len() / GROUP).numbers::<2>();
+        let [(to, stream), (to_columnwise, stream_columnwise)] = of_row;
+        let across = of_rows.of_row(i, from.len() / GROUP).numbers::<2>();
         let numbers = across.zip(of_columns.numbers::<BLOCK>());
         let blocks = from.as_chunks::<BLOCK>().0.iter().zip(numbers);
         for ((from, numbers), to) in blocks.zip(to.iter_mut().zip(to_columnwise)) {
