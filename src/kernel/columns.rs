@@ -22,9 +22,9 @@ use crate::matrix::{Matrix, MatrixMut};
 use crate::random::Philox;
 use crate::stats::Stats;
 
-/// The most columns of a tile: the buffers of all steps take 17 KiB of stack on 64-bit machines (and
-/// 32 KiB more for a transposed copy), 1 KiB (2 KiB more) elsewhere. Narrower ones read memory in
-/// pieces too short to be fetched ahead.
+/// The most columns of a tile: the buffers of all steps take 17 KiB of stack on 64-bit machines (twice
+/// that for two copies, and 32 KiB more for a transposed one), 1 KiB (2 KiB more) elsewhere. Narrower
+/// ones read memory in pieces too short to be fetched ahead.
 pub(crate) const COLUMNS: usize = if cfg!(target_pointer_width = "64") {
     1024
 } else {
