@@ -12,9 +12,9 @@ const _: () = assert!(ROWS == 2 * HALF && GROUP == 4 * HALF);
 /// See [`crate::kernel::isa::Isa::turn`].
 #[target_feature(enable = "avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vnni,popcnt")]
 pub(in crate::kernel) fn turn(rows: &[&[u8; GROUP]; ROWS], turned: &mut Turned) {
-    // SAFETY: 64 bytes each.
-    let rows = rows.map(|row| unsafe { _mm512_loadu_si512(row.as_ptr().cast()) });
-    let [upper, lower] = [0, HALF].map(|first| core::array::from_fn(|i| rows[first + i]));
+    let ([upper, lower], []) = rows.as_chunks() else {
+        return;
+    };
     let (upper, lower) = (turn_half(upper), turn_half(lower));
     let first = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11);
     let second = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
@@ -41,7 +41,9 @@ pub(in crate::kernel) fn turn(rows: &[&[u8; GROUP]; ROWS], turned: &mut Turned) 
 /// interleaving stays within quarters.
 #[inline]
 #[target_feature(enable = "avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vnni,popcnt")]
-fn turn_half(mut rows: [__m512i; HALF]) -> [__m512i; HALF] {
+fn turn_half(rows: &[&[u8; GROUP]; HALF]) -> [__m512i; HALF] {
+    // SAFETY: 64 bytes each.
+    let mut rows = rows.map(|row| unsafe { _mm512_loadu_si512(row.as_ptr().cast()) });
     // In each step two registers with some rows each, of the same columns, become two with the rows of
     // both, one of half of these columns, and one, in the second half of the array, of the others.
     let mut turned = rows;
