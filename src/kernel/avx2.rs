@@ -140,7 +140,7 @@ fn encode_by<S: Float, const BOUNDED: bool>(
     codes: &mut [u8],
     slow: impl Fn(&[S], &mut [u8]),
 ) -> Option<u64> {
-    let plain = params.plain.filter(|plain| plain.random_bits == 0)?;
+    let plain = params.nearest()?;
     if matches!(S::TYPE, FloatType::F64) {
         return None;
     }

@@ -209,7 +209,7 @@ fn encode_by<S: Float, const BOUNDED: bool>(
     codes: &mut [u8],
     slow: impl Fn(&[S], &mut [u8]),
 ) -> Option<u64> {
-    let plain = params.plain.filter(|plain| plain.random_bits == 0)?;
+    let plain = params.nearest()?;
     if matches!(S::TYPE, FloatType::F64) {
         return None;
     }
@@ -856,7 +856,7 @@ unsafe fn store<T: Float, const STREAM: bool>(target: *mut T, value: __m512) {
 /// 64 bytes can be written, at a multiple of 64 where they are stored past the caches.
 #[inline]
 #[target_feature(enable = "avx512f")]
-unsafe fn store_register<const STREAM: bool>(target: *mut __m512i, value: __m512i) {
+pub(super) unsafe fn store_register<const STREAM: bool>(target: *mut __m512i, value: __m512i) {
     // SAFETY: the caller's promise.
     unsafe {
         if STREAM {

@@ -175,7 +175,7 @@ impl Constants {
     #[inline]
     #[target_feature(enable = "neon")]
     fn new<S: Float>(params: &Params) -> Option<Constants> {
-        let plain: Plain = params.plain.filter(|plain| plain.random_bits == 0)?;
+        let plain: Plain = params.nearest()?;
         if matches!(S::TYPE, FloatType::F64) {
             return None;
         }

@@ -126,9 +126,14 @@ impl Params {
         params
     }
 
-    /// Whether the cast is nearest-even and one for the fastest loops.
+    /// What the fastest loops need, if the cast is one for them and nearest-even.
+    pub(super) fn nearest(&self) -> Option<Plain> {
+        self.plain.filter(|plain| plain.random_bits == 0)
+    }
+
+    /// Whether there is that.
     pub(crate) fn is_plain(&self) -> bool {
-        self.plain.is_some_and(|plain| plain.random_bits == 0)
+        self.nearest().is_some()
     }
 
     /// Whether nothing up to the value with these bits rounds beyond the largest.

@@ -222,7 +222,7 @@ pub(super) fn encode_fast<S: Float, const BOUNDED: bool>(
     codes: &mut [u8],
     slow: impl Fn(&[S], &mut [u8]),
 ) -> bool {
-    let plain = params.plain.filter(|plain| plain.random_bits == 0);
+    let plain = params.nearest();
     let Some(plain) = plain.filter(|_| !IS_SMALL) else {
         return false;
     };

@@ -7,7 +7,7 @@ use core::arch::x86_64::*;
 use super::{Least, Moved, Target, WIDTH};
 use crate::float::Float;
 use crate::kernel::avx512::{
-    ABS_MAX, BLOCK, Constants, LANES, fetch_block, gather, join, load, max_of_each,
+    ABS_MAX, BLOCK, Constants, LANES, fetch_block, gather, join, load, max_of_each, store_register,
 };
 use crate::kernel::columns::COLUMNS;
 use crate::kernel::groups::GROUP;
@@ -148,7 +148,7 @@ pub(in crate::kernel) fn encode<S: Float, const COUNTS: bool>(
     rows: &[&[S]; GROUP],
     mut targets: [Target<'_>; 2],
 ) -> Option<[u64; 2]> {
-    let plain = params.plain.filter(|plain| plain.random_bits == 0)?;
+    let plain = params.nearest()?;
     let constants = Constants::new(params, &plain);
     let mut zeros = [0; 2];
     for (i, from) in rows.iter().enumerate() {
@@ -193,9 +193,9 @@ unsafe fn store(to: &mut [u8; BLOCK], codes: __m512i, stream: bool) {
     // SAFETY: 64 bytes; the caller's promise.
     unsafe {
         if stream {
-            _mm512_stream_si512(to, codes);
+            store_register::<true>(to, codes);
         } else {
-            _mm512_storeu_si512(to, codes);
+            store_register::<false>(to, codes);
         }
     }
 }
