@@ -11,7 +11,7 @@ use super::factor::{Factor, Factors, Operation};
 use super::groups::{GROUP, dequantize_scale};
 use super::isa::Isa;
 use super::params::{F32_MANTISSA_BITS, Params, Plain};
-use super::portable::{nearest, power_of_two};
+use super::portable::nearest;
 use super::statistics;
 use crate::float::Float;
 use crate::random::{self, LAST_BLOCK, MULTIPLIER, Philox, ROUNDS, WEYL};
@@ -219,13 +219,12 @@ impl<S: Float> Run<'_, S> {
 
 /// [`Plain`] in registers.
 struct Constants {
-    /// The magnitude to which larger ones are clamped, and what its sum is joined to.
-    most_magnitude: __m256i,
+    /// The magnitude to which larger ones are clamped.
     most: __m256i,
     min_normal: __m256i,
-    /// Times the power of two at or below a value, it makes `m`.
+    /// Times the power of two at or below a value, it makes `m`, with the constant in its low bits.
     to_m: __m256,
-    /// What the halves of a sum are multiplied by: the magnitude, from bit `below` on, and more.
+    /// What the halves of a sum are multiplied by, to become the magnitude, from bit `below` on.
     place: __m256i,
     /// The bits below a magnitude.
     below: __m128i,
@@ -251,14 +250,11 @@ impl Constants {
         // Exponent fields begin at bit 7 of a half, and at bit `mantissa_bits` of a magnitude.
         let mantissa_bits = F32_MANTISSA_BITS - params.discarded;
         let below = 7 - mantissa_bits;
-        // The low bits of `magic` are less the magnitude at which the exponent of `m` is 0.
-        let lowest = params.magic.wrapping_neg() & 0xFFFF;
         let (most, ..) = nearest(params, plain.clamp.to_bits());
         Constants {
-            most_magnitude: _mm256_set1_epi8(most as i8),
-            most: _mm256_set1_epi16(((most + lowest) << below) as i16),
+            most: _mm256_set1_epi8(most as i8),
             min_normal: _mm256_set1_epi32(params.min_normal as i32),
-            to_m: _mm256_set1_ps(power_of_two(params.discarded as i32)),
+            to_m: _mm256_set1_ps(f32::from_bits(1f32.to_bits() + params.magic)),
             place: _mm256_set1_epi32(1 << 16 | 1 << below),
             below: _mm_cvtsi32_si128(below as i32),
             sign: _mm256_set1_epi8(if plain.signed { i8::MIN } else { 0 }),
@@ -380,13 +376,13 @@ fn fetch_block<S>(place: *const S) {
     }
 }
 
-/// Whether one of 32 elements is NaN.
+/// Whether one of 32 sums, all of them more than zero, is NaN.
 #[inline]
-#[target_feature(enable = "avx2")]
-fn has_nan(x: [__m256; 4]) -> bool {
-    let low = _mm256_cmp_ps::<_CMP_UNORD_Q>(x[0], x[1]);
-    let high = _mm256_cmp_ps::<_CMP_UNORD_Q>(x[2], x[3]);
-    let nan = _mm256_or_ps(low, high);
+#[target_feature(enable = "avx2,fma")]
+fn has_nan(sums: [__m256; 4]) -> bool {
+    // Numbers above zero and infinities, multiplied and added, do not make a NaN.
+    let three = _mm256_fmadd_ps(sums[0], sums[1], sums[2]);
+    let nan = _mm256_cmp_ps::<_CMP_UNORD_Q>(three, sums[3]);
     let mask: u32;
     // In place of `_mm256_movemask_ps`, which the compiler turns into VTESTPS: 3 % of the loop.
     // SAFETY: reads one register and writes another.
@@ -405,9 +401,9 @@ fn has_nan(x: [__m256; 4]) -> bool {
 /// a NaN. For any format, or for the usual ones ([`Constants::is_usual`]).
 ///
 /// `m` is a product of the power of two at or below a value, exact or infinite: one fused instruction adds
-/// it. The sum has the exponent of `m` and, in its low bits, the rounded significand: the dot product of
-/// its halves with two powers of two joins them in 15 bits, which packing leaves alone. A subtraction
-/// from the largest, which stops at zero, clamps and takes away where the exponents of `m` begin.
+/// it. The dot product of the sum's halves, seen as signed numbers, with two powers of two joins the exponent
+/// and the rounded significand: the constant in `m` takes away where exponents begin. Packing stops
+/// at 255, no matter how large a magnitude is.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn encode_block<const BOUNDED: bool, const USUAL: bool>(
@@ -428,15 +424,9 @@ fn encode_block<const BOUNDED: bool, const USUAL: bool>(
     if !BOUNDED && has_nan(sums) {
         return None;
     }
-    let distances = |a, b| {
-        let words = _mm256_packs_epi32(a, b);
-        _mm256_srl_epi16(_mm256_subs_epu16(constants.most, words), constants.below)
-    };
-    let distances = _mm256_packus_epi16(
-        distances(joined[0], joined[1]),
-        distances(joined[2], joined[3]),
-    );
-    let magnitudes = _mm256_sub_epi8(constants.most_magnitude, distances);
+    let words = |a, b| _mm256_srl_epi16(_mm256_packs_epi32(a, b), constants.below);
+    let magnitudes = _mm256_packus_epi16(words(joined[0], joined[1]), words(joined[2], joined[3]));
+    let magnitudes = _mm256_min_epu8(magnitudes, constants.most);
     let codes = in_order(join_signs::<USUAL>(constants, x, magnitudes));
     if !BOUNDED {
         return Some((codes, 0));
@@ -905,7 +895,7 @@ impl Noisy<'_> {
         }
         let [a, b, c, d] = rounded;
         let magnitudes = _mm256_packus_epi16(_mm256_packs_epi32(a, b), _mm256_packs_epi32(c, d));
-        let magnitudes = _mm256_min_epu8(magnitudes, self.constants.most_magnitude);
+        let magnitudes = _mm256_min_epu8(magnitudes, self.constants.most);
         let codes = join_signs::<false>(self.constants, x, magnitudes);
         Some(in_order(codes))
     }
