@@ -14,7 +14,7 @@ use super::params::{F32_MANTISSA_BITS, Params, Plain};
 use super::portable::nearest;
 use super::statistics;
 use crate::float::Float;
-use crate::random::{self, LAST_BLOCK, MULTIPLIER, Philox, ROUNDS, WEYL};
+use crate::random::{LAST_BLOCK, MULTIPLIER, Philox, ROUNDS, WEYL};
 use crate::spec::FloatType;
 
 /// Proof that the machine has what [`super::Kernel::Avx2`] names.
@@ -149,22 +149,22 @@ fn encode_by<S: Float, const BOUNDED: bool>(
     let run = Run {
         constants: &constants,
         source,
-        is_quotient: factors.operation() == Operation::Divide,
+        in_pairs: matches!(S::TYPE, FloatType::Bf16) && factors.are_uniform(2 * LANES),
     };
+    let operation = factors.operation();
     Some(match factors {
-        Factors::One(Factor::ONE) => {
-            encode::<S, BOUNDED>(&constants, source, codes, |_, x| x, slow)
-        }
+        Factors::One(Factor::ONE) => run.encode::<BOUNDED>(codes, |_, x| x, slow),
         Factors::One(factor) => {
             let by = _mm256_set1_ps(factor.number());
-            run.encode::<BOUNDED>(codes, |_| by, slow)
+            run.scale::<BOUNDED>(codes, operation, |_| by, slow)
         }
         Factors::Each(_, numbers) => {
-            run.encode::<BOUNDED>(codes, |first| load_numbers(numbers, first), slow)
+            let by = |first| load_numbers(numbers, first);
+            run.scale::<BOUNDED>(codes, operation, by, slow)
         }
         Factors::Groups { log, numbers, .. } => {
             let by = |first: usize| _mm256_set1_ps(*numbers.get(first >> log).unwrap_or(&1.0));
-            run.encode::<BOUNDED>(codes, by, slow)
+            run.scale::<BOUNDED>(codes, operation, by, slow)
         }
     })
 }
@@ -187,32 +187,48 @@ fn load_numbers(numbers: &[f32], first: usize) -> __m256 {
     unsafe { _mm256_loadu_ps(padded.as_ptr()) }
 }
 
-/// A run that is multiplied or divided.
+/// A run.
 struct Run<'a, S> {
     constants: &'a Constants,
     source: &'a [S],
-    is_quotient: bool,
+    /// Whether blocks are loaded by pairs: see [`load_block`].
+    in_pairs: bool,
 }
 
 impl<S: Float> Run<'_, S> {
-    /// [`encode`] with the numbers of the 8 elements from one on.
+    /// [`encode`] of products or quotients with the numbers of the 8 elements from one on.
+    #[inline]
+    #[target_feature(enable = "avx2,f16c,fma,popcnt")]
+    fn scale<const BOUNDED: bool>(
+        self,
+        codes: &mut [u8],
+        operation: Operation,
+        by: impl Fn(usize) -> __m256,
+        slow: impl Fn(&[S], &mut [u8]),
+    ) -> u64 {
+        if operation == Operation::Divide {
+            self.encode::<BOUNDED>(codes, |first, x| _mm256_div_ps(x, by(first)), slow)
+        } else {
+            self.encode::<BOUNDED>(codes, |first, x| _mm256_mul_ps(x, by(first)), slow)
+        }
+    }
+
+    /// [`encode`], by pairs or not.
     #[inline]
     #[target_feature(enable = "avx2,f16c,fma,popcnt")]
     fn encode<const BOUNDED: bool>(
         self,
         codes: &mut [u8],
-        by: impl Fn(usize) -> __m256,
+        factor: impl Fn(usize, __m256) -> __m256,
         slow: impl Fn(&[S], &mut [u8]),
     ) -> u64 {
         let Run {
             constants, source, ..
         } = self;
-        if self.is_quotient {
-            let over = |first, x| _mm256_div_ps(x, by(first));
-            encode::<S, BOUNDED>(constants, source, codes, over, slow)
+        if self.in_pairs {
+            encode::<S, BOUNDED, true>(constants, source, codes, factor, slow)
         } else {
-            let times = |first, x| _mm256_mul_ps(x, by(first));
-            encode::<S, BOUNDED>(constants, source, codes, times, slow)
+            encode::<S, BOUNDED, false>(constants, source, codes, factor, slow)
         }
     }
 }
@@ -272,7 +288,7 @@ impl Constants {
 /// elements.
 #[inline]
 #[target_feature(enable = "avx2,f16c,fma,popcnt")]
-fn encode<S: Float, const BOUNDED: bool>(
+fn encode<S: Float, const BOUNDED: bool, const PAIRS: bool>(
     constants: &Constants,
     source: &[S],
     codes: &mut [u8],
@@ -287,9 +303,9 @@ fn encode<S: Float, const BOUNDED: bool>(
     loop {
         let first = BLOCK * (blocks - from.len());
         let (done, zero) = if constants.is_usual {
-            encode_blocks::<S, BOUNDED, true>(constants, first, from, to, &factor)
+            encode_blocks::<S, BOUNDED, true, PAIRS>(constants, first, from, to, &factor)
         } else {
-            encode_blocks::<S, BOUNDED, false>(constants, first, from, to, &factor)
+            encode_blocks::<S, BOUNDED, false, PAIRS>(constants, first, from, to, &factor)
         };
         zeros += zero;
         let (Some((block, next)), Some((place, places))) = (
@@ -309,13 +325,11 @@ fn encode<S: Float, const BOUNDED: bool>(
     for (to, &from) in padded.iter_mut().zip(from) {
         *to = from;
     }
-    let mut x = [_mm256_setzero_ps(); 4];
+    let (mut x, signs) = load_block::<S, PAIRS>(&padded);
     for (i, x) in x.iter_mut().enumerate() {
-        // SAFETY: four times 8 elements of an array of 32.
-        let loaded = unsafe { load::<S>(padded.as_ptr().add(LANES * i)) };
-        *x = factor(BLOCK * blocks + LANES * i, loaded);
+        *x = factor(BLOCK * blocks + first_of::<PAIRS>(i), *x);
     }
-    let Some((codes, zero)) = encode_block::<BOUNDED, false>(constants, x) else {
+    let Some((codes, zero)) = encode_block::<BOUNDED, false, PAIRS>(constants, x, signs) else {
         slow(from, to);
         return zeros;
     };
@@ -332,7 +346,7 @@ fn encode<S: Float, const BOUNDED: bool>(
 /// The blocks up to the first with a NaN: how many, and how many of their codes are zero.
 #[inline]
 #[target_feature(enable = "avx2,f16c,fma,popcnt")]
-fn encode_blocks<S: Float, const BOUNDED: bool, const USUAL: bool>(
+fn encode_blocks<S: Float, const BOUNDED: bool, const USUAL: bool, const PAIRS: bool>(
     constants: &Constants,
     first: usize,
     source: &[[S; BLOCK]],
@@ -342,13 +356,12 @@ fn encode_blocks<S: Float, const BOUNDED: bool, const USUAL: bool>(
     let stream = constants.stream && codes.as_ptr().align_offset(BLOCK) == 0;
     let mut zeros = 0;
     for (block, (from, to)) in source.iter().zip(codes).enumerate() {
-        let mut x = [_mm256_setzero_ps(); 4];
+        let (mut x, signs) = load_block::<S, PAIRS>(from);
         for (i, x) in x.iter_mut().enumerate() {
-            // SAFETY: four times 8 elements of a block of 32.
-            let loaded = unsafe { load::<S>(from.as_ptr().add(LANES * i)) };
-            *x = factor(first + BLOCK * block + LANES * i, loaded);
+            *x = factor(first + BLOCK * block + first_of::<PAIRS>(i), *x);
         }
-        let Some((block_codes, zero)) = encode_block::<BOUNDED, USUAL>(constants, x) else {
+        let encoded = encode_block::<BOUNDED, USUAL, PAIRS>(constants, x, signs);
+        let Some((block_codes, zero)) = encoded else {
             return (block, zeros);
         };
         zeros += zero.count_ones() as u64;
@@ -376,21 +389,18 @@ fn fetch_block<S>(place: *const S) {
     }
 }
 
-/// Whether one of 32 sums, all of them more than zero, is NaN.
+/// Whether a comparison came true in any lane.
 #[inline]
-#[target_feature(enable = "avx2,fma")]
-fn has_nan(sums: [__m256; 4]) -> bool {
-    // Numbers above zero and infinities, multiplied and added, do not make a NaN.
-    let three = _mm256_fmadd_ps(sums[0], sums[1], sums[2]);
-    let nan = _mm256_cmp_ps::<_CMP_UNORD_Q>(three, sums[3]);
+#[target_feature(enable = "avx2")]
+fn is_any(compared: __m256) -> bool {
     let mask: u32;
     // In place of `_mm256_movemask_ps`, which the compiler turns into VTESTPS: 3 % of the loop.
     // SAFETY: reads one register and writes another.
     unsafe {
         asm!(
-            "vmovmskps {mask:e}, {nan}",
+            "vmovmskps {mask:e}, {compared}",
             mask = out(reg) mask,
-            nan = in(ymm_reg) nan,
+            compared = in(ymm_reg) compared,
             options(pure, nomem, nostack, preserves_flags),
         );
     }
@@ -406,9 +416,10 @@ fn has_nan(sums: [__m256; 4]) -> bool {
 /// at 255, no matter how large a magnitude is.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
-fn encode_block<const BOUNDED: bool, const USUAL: bool>(
+fn encode_block<const BOUNDED: bool, const USUAL: bool, const PAIRS: bool>(
     constants: &Constants,
     x: [__m256; 4],
+    signs: __m256i,
 ) -> Option<(__m256i, u32)> {
     let abs = _mm256_castsi256_ps(_mm256_set1_epi32(i32::MAX));
     let exponent = _mm256_set1_epi32(!0 << F32_MANTISSA_BITS);
@@ -421,31 +432,33 @@ fn encode_block<const BOUNDED: bool, const USUAL: bool>(
         sums[i] = _mm256_fmadd_ps(_mm256_castsi256_ps(power), constants.to_m, y);
         joined[i] = _mm256_madd_epi16(_mm256_castps_si256(sums[i]), constants.place);
     }
-    if !BOUNDED && has_nan(sums) {
-        return None;
+    if !BOUNDED {
+        // Numbers above zero and infinities, multiplied and added, do not make a NaN.
+        let three = _mm256_fmadd_ps(sums[0], sums[1], sums[2]);
+        if is_any(_mm256_cmp_ps::<_CMP_UNORD_Q>(three, sums[3])) {
+            return None;
+        }
     }
     let words = |a, b| _mm256_srl_epi16(_mm256_packs_epi32(a, b), constants.below);
     let magnitudes = _mm256_packus_epi16(words(joined[0], joined[1]), words(joined[2], joined[3]));
     let magnitudes = _mm256_min_epu8(magnitudes, constants.most);
-    let codes = in_order(join_signs::<USUAL>(constants, x, magnitudes));
+    let magnitudes = unpair::<PAIRS>(magnitudes);
+    let codes = in_order::<PAIRS>(join_signs::<USUAL>(constants, signs, magnitudes));
     if !BOUNDED {
         return Some((codes, 0));
     }
-    let zeros = _mm256_cmpeq_epi8(in_order(magnitudes), _mm256_setzero_si256());
+    let zeros = _mm256_cmpeq_epi8(in_order::<PAIRS>(magnitudes), _mm256_setzero_si256());
     Some((codes, _mm256_movemask_epi8(zeros) as u32))
 }
 
-/// Magnitudes with the signs of their elements: both as packing four registers leaves them.
+/// Magnitudes with the signs of their elements, both in the same order.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn join_signs<const USUAL: bool>(
     constants: &Constants,
-    x: [__m256; 4],
+    signs: __m256i,
     magnitudes: __m256i,
 ) -> __m256i {
-    // Saturation keeps the sign, in bit 7 at last.
-    let [a, b, c, d] = x.map(|x| _mm256_castps_si256(x));
-    let signs = _mm256_packs_epi16(_mm256_packs_epi32(a, b), _mm256_packs_epi32(c, d));
     let signs = _mm256_and_si256(signs, constants.sign);
     if USUAL {
         return _mm256_or_si256(magnitudes, signs);
@@ -455,10 +468,33 @@ fn join_signs<const USUAL: bool>(
     _mm256_andnot_si256(_mm256_cmpeq_epi8(codes, constants.no_zero), codes)
 }
 
-/// Bytes in the order of their elements: packing four registers has interleaved their halves.
+/// Bytes whose first bits are the signs of 32 elements, in the order in which packing four registers leaves them.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn in_order(bytes: __m256i) -> __m256i {
+fn pack_signs(x: [__m256; 4]) -> __m256i {
+    // Saturation keeps the sign.
+    let [a, b, c, d] = x.map(|x| _mm256_castps_si256(x));
+    _mm256_packs_epi16(_mm256_packs_epi32(a, b), _mm256_packs_epi32(c, d))
+}
+
+/// Of what was packed from elements with even and with odd numbers, those pairs side by side.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn unpair<const PAIRS: bool>(bytes: __m256i) -> __m256i {
+    if !PAIRS {
+        return bytes;
+    }
+    let order = _mm_setr_epi8(0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15);
+    _mm256_shuffle_epi8(bytes, _mm256_broadcastsi128_si256(order))
+}
+
+/// Bytes in the order of their elements: packing has interleaved the halves of four registers, or of two by pairs.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn in_order<const PAIRS: bool>(bytes: __m256i) -> __m256i {
+    if PAIRS {
+        return _mm256_permute4x64_epi64::<0b11_01_10_00>(bytes);
+    }
     _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7))
 }
 
@@ -700,12 +736,14 @@ fn narrow_bf16(value: __m256) -> __m128i {
     _mm256_castsi256_si128(_mm256_permute4x64_epi64::<0b10_00>(packed))
 }
 
-/// The random bits of 128 elements, from a block on, with four blocks a register: a lane of 64 bits
-/// holds a word in its low half, as the product of two words wants it.
+/// The random bits of 64 elements, from a block on, with four blocks a register: a lane of 64 bits
+/// holds a word in its low half, as the product of two words wants it. Twice as many registers do not fit: what
+/// then lies on the stack crosses lines of the cache or not from one process to the next, and the function takes from
+/// as long to four times as long.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn philox_group(philox: &Philox, first: u64, bits: &mut [u16; random::GROUP]) {
-    const REGISTERS: usize = 4;
+fn philox_group(philox: &Philox, first: u64, bits: &mut [u16; 64]) {
+    const REGISTERS: usize = 2;
     let multiplier = MULTIPLIER.map(|m| _mm256_set1_epi64x(m as i64));
     let mut key = [philox.seed as u32, (philox.seed >> 32) as u32];
     // Interleaving puts even lanes into one register and odd ones into the other.
@@ -737,7 +775,7 @@ fn philox_group(philox: &Philox, first: u64, bits: &mut [u16; random::GROUP]) {
         let low =
             |words, other| _mm256_blend_epi32::<0b1010_1010>(words, _mm256_slli_epi64::<32>(other));
         let (first, second) = (low(a[i], b[i]), low(c[i], d[i]));
-        // SAFETY: 16 of the 128 half-words at each of eight places.
+        // SAFETY: 16 of the 64 half-words at each of four places.
         unsafe {
             let place = bits.as_mut_ptr().add(32 * i);
             _mm256_storeu_si256(place.cast(), _mm256_unpacklo_epi64(first, second));
@@ -890,15 +928,56 @@ impl Noisy<'_> {
             let abs = _mm256_and_si256(_mm256_castps_si256(x[i]), _mm256_set1_epi32(i32::MAX));
             rounded[i] = self.noise.round(abs, _mm256_cvtepu16_epi32(half));
         }
-        if has_nan(x) {
+        let low = _mm256_cmp_ps::<_CMP_UNORD_Q>(x[0], x[1]);
+        let high = _mm256_cmp_ps::<_CMP_UNORD_Q>(x[2], x[3]);
+        if is_any(_mm256_or_ps(low, high)) {
             return None;
         }
         let [a, b, c, d] = rounded;
         let magnitudes = _mm256_packus_epi16(_mm256_packs_epi32(a, b), _mm256_packs_epi32(c, d));
         let magnitudes = _mm256_min_epu8(magnitudes, self.constants.most);
-        let codes = join_signs::<false>(self.constants, x, magnitudes);
-        Some(in_order(codes))
+        let codes = join_signs::<false>(self.constants, pack_signs(x), magnitudes);
+        Some(in_order::<false>(codes))
     }
+}
+
+/// The number of the first element of which register `i` of a block has some: see [`load_block`].
+#[inline]
+fn first_of<const PAIRS: bool>(i: usize) -> usize {
+    if PAIRS {
+        2 * LANES * (i / 2)
+    } else {
+        LANES * i
+    }
+}
+
+/// A block as `f32`, 8 elements after 8, and their signs, as [`pack_signs`] has them; or, of bf16 by pairs, of 16
+/// elements those with even numbers and those with odd ones, which takes half as many instructions, and the signs as
+/// packing leaves two registers.
+#[inline]
+#[target_feature(enable = "avx2,f16c")]
+fn load_block<S: Float, const PAIRS: bool>(source: &[S; BLOCK]) -> ([__m256; 4], __m256i) {
+    let source = source.as_ptr();
+    if PAIRS {
+        // SAFETY: 32 elements of 2 bytes are two registers.
+        let [low, high] = [source, source.wrapping_add(2 * LANES)]
+            .map(|x| unsafe { _mm256_loadu_si256(x.cast()) });
+        let odd = _mm256_set1_epi32(!0 << 16);
+        let x = [
+            _mm256_slli_epi32::<16>(low),
+            _mm256_and_si256(low, odd),
+            _mm256_slli_epi32::<16>(high),
+            _mm256_and_si256(high, odd),
+        ];
+        let x = x.map(|x| _mm256_castsi256_ps(x));
+        return (x, _mm256_packs_epi16(low, high));
+    }
+    let mut x = [_mm256_setzero_ps(); 4];
+    for (i, x) in x.iter_mut().enumerate() {
+        // SAFETY: four times 8 elements of 32.
+        *x = unsafe { load::<S>(source.add(LANES * i)) };
+    }
+    (x, pack_signs(x))
 }
 
 /// 8 elements as `f32`.

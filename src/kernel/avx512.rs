@@ -12,7 +12,7 @@ use super::factor::{Factor, Factors, Operation};
 use super::groups::{GROUP, dequantize_scale};
 use super::isa::Isa;
 use super::params::{F32_MANTISSA_BITS, Params, Plain};
-use super::portable::{INFINITY, power_of_two};
+use super::portable::power_of_two;
 use super::statistics;
 use super::transpose::{self, Turned};
 use crate::float::Float;
@@ -214,29 +214,29 @@ fn encode_by<S: Float, const BOUNDED: bool>(
         return None;
     }
     let codes = codes.get_mut(..source.len())?;
-    let constants = Constants::new(params, &plain);
+    let in_pairs = matches!(S::TYPE, FloatType::Bf16) && factors.are_uniform(2 * LANES);
+    let constants = Constants::new(params, &plain, in_pairs);
     let run = Run {
         constants: &constants,
         source,
-        is_quotient: factors.operation() == Operation::Divide,
+        in_pairs,
     };
+    let operation = factors.operation();
     Some(match factors {
-        Factors::One(Factor::ONE) => {
-            encode::<S, BOUNDED>(&constants, source, codes, |_, _, x| x, slow)
-        }
+        Factors::One(Factor::ONE) => run.encode::<BOUNDED>(codes, |_, _, x| x, slow),
         Factors::One(factor) => {
             let by = _mm512_set1_ps(factor.number());
-            run.encode::<BOUNDED>(codes, |_, _| by, slow)
+            run.scale::<BOUNDED>(codes, operation, |_, _| by, slow)
         }
         Factors::Each(_, numbers) => {
             let numbers = numbers.get(..source.len())?;
             // SAFETY: there are as many numbers as elements.
             let by = |first, count| unsafe { load_numbers(numbers, first, count) };
-            run.encode::<BOUNDED>(codes, by, slow)
+            run.scale::<BOUNDED>(codes, operation, by, slow)
         }
         Factors::Groups { log, numbers, .. } => {
             let by = |first, _| _mm512_set1_ps(*numbers.get(first >> log).unwrap_or(&1.0));
-            run.encode::<BOUNDED>(codes, by, slow)
+            run.scale::<BOUNDED>(codes, operation, by, slow)
         }
     })
 }
@@ -259,59 +259,80 @@ unsafe fn load_numbers(numbers: &[f32], first: usize, count: usize) -> __m512 {
     }
 }
 
-/// A run that is multiplied or divided.
+/// A run.
 struct Run<'a, S> {
     constants: &'a Constants,
     source: &'a [S],
-    is_quotient: bool,
+    /// Whether blocks are loaded by pairs: see [`load_block`].
+    in_pairs: bool,
 }
 
 impl<S: Float> Run<'_, S> {
-    /// [`encode`] with the numbers of so many (at most 16) elements from one on.
+    /// [`encode`] of products or quotients with the numbers of so many (at most 16) elements from one on.
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vnni,popcnt")]
+    fn scale<const BOUNDED: bool>(
+        self,
+        codes: &mut [u8],
+        operation: Operation,
+        by: impl Fn(usize, usize) -> __m512,
+        slow: impl Fn(&[S], &mut [u8]),
+    ) -> u64 {
+        if operation == Operation::Divide {
+            let over = |first, count, x| _mm512_div_ps(x, by(first, count));
+            self.encode::<BOUNDED>(codes, over, slow)
+        } else {
+            let times = |first, count, x| _mm512_mul_ps(x, by(first, count));
+            self.encode::<BOUNDED>(codes, times, slow)
+        }
+    }
+
+    /// [`encode`], by pairs or not.
     #[inline]
     #[target_feature(enable = "avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vnni,popcnt")]
     fn encode<const BOUNDED: bool>(
         self,
         codes: &mut [u8],
-        by: impl Fn(usize, usize) -> __m512,
+        factor: impl Fn(usize, usize, __m512) -> __m512,
         slow: impl Fn(&[S], &mut [u8]),
     ) -> u64 {
         let Run {
             constants, source, ..
         } = self;
-        if self.is_quotient {
-            let over = |first, count, x| _mm512_div_ps(x, by(first, count));
-            encode::<S, BOUNDED>(constants, source, codes, over, slow)
+        if self.in_pairs {
+            encode::<S, BOUNDED, true>(constants, source, codes, factor, slow)
         } else {
-            let times = |first, count, x| _mm512_mul_ps(x, by(first, count));
-            encode::<S, BOUNDED>(constants, source, codes, times, slow)
+            encode::<S, BOUNDED, false>(constants, source, codes, factor, slow)
         }
     }
 }
 
-/// [`Isa::row_extremes`] of whole groups, whose width is a multiple of 16.
+/// [`Isa::row_extremes`] of whole groups of `f32`, or of types of half its width, whose width is a multiple of 16.
 #[target_feature(enable = "avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vnni,popcnt")]
 fn group_extremes<S: Float, const WIDTH: usize>(source: &[S], amaxes: &mut [u32]) -> u32 {
-    let mut least = _mm512_set1_epi32(-1);
     let groups = source.as_chunks::<WIDTH>().0;
-    let (of_lanes, rest) = groups.as_chunks::<LANES>();
     let amaxes = amaxes.get_mut(..groups.len()).unwrap_or_default();
+    if S::TYPE.size() == 2 {
+        return half_extremes(groups, amaxes);
+    }
+    let mut least = _mm512_set1_epi32(-1);
+    let (of_lanes, rest) = groups.as_chunks::<LANES>();
     let (places, rest_of_places) = amaxes.as_chunks_mut::<LANES>();
     for (groups, places) in of_lanes.iter().zip(places) {
         let mut most = [_mm512_setzero_si512(); LANES];
         for (most, group) in most.iter_mut().zip(groups) {
             (*most, least) = vector_extremes(group, least);
         }
+        let most = max_of_each(most, |a, b| _mm512_max_epu32(a, b));
         // SAFETY: 16 places are written.
-        unsafe { _mm512_storeu_epi32(places.as_mut_ptr().cast(), max_of_each(most)) };
+        unsafe { _mm512_storeu_epi32(places.as_mut_ptr().cast(), most) };
     }
     for (group, place) in rest.iter().zip(rest_of_places) {
         let most;
         (most, least) = vector_extremes(group, least);
         *place = _mm512_reduce_max_epu32(most);
     }
-    let least = _mm512_reduce_min_epu32(least);
-    least.min(INFINITY - 1) + 1
+    statistics::min_nonzero::<S>(_mm512_reduce_min_epu32(least).into())
 }
 
 /// The lanes' largest absolute values of a group, and the least of `least` and of its absolute values
@@ -334,35 +355,118 @@ fn vector_extremes<S: Float, const WIDTH: usize>(
     (most, least)
 }
 
-/// Lane i is the largest lane of vector i. Each step halves the vectors, whose lanes then are the
+/// [`group_extremes`] of types of 16 bits: two groups share a register, in the low and in the high halves of its lanes.
+#[inline]
+#[target_feature(enable = "avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vnni,popcnt")]
+fn half_extremes<S: Float, const WIDTH: usize>(groups: &[[S; WIDTH]], amaxes: &mut [u32]) -> u32 {
+    const MANY: usize = 2 * LANES;
+    let low_half = _mm512_set1_epi32(0xFFFF);
+    let mut least = _mm512_set1_epi32(-1);
+    let (of_lanes, rest) = groups.as_chunks::<MANY>();
+    let (places, rest_of_places) = amaxes.as_chunks_mut::<MANY>();
+    for (groups, places) in of_lanes.iter().zip(places) {
+        let mut most = [_mm512_setzero_si512(); LANES];
+        for (most, [a, b]) in most.iter_mut().zip(groups.as_chunks().0) {
+            (*most, least) = halves_extremes(a, b, least);
+        }
+        let most = max_of_each(most, |a, b| _mm512_max_epu16(a, b));
+        let low = widen_bits::<S>(_mm512_castsi512_si256(most));
+        let high = widen_bits::<S>(_mm512_extracti64x4_epi64::<1>(most));
+        // SAFETY: 32 places are written.
+        unsafe {
+            _mm512_storeu_epi32(places.as_mut_ptr().cast(), low);
+            _mm512_storeu_epi32(places.as_mut_ptr().add(LANES).cast(), high);
+        }
+    }
+    for (group, place) in rest.iter().zip(rest_of_places) {
+        let most;
+        (most, least) = halves_extremes(group, group, least);
+        let most = _mm512_reduce_max_epu32(_mm512_and_si512(most, low_half));
+        *place = S::from_wide_bits(most.into()).to_f32().to_bits();
+    }
+    least = _mm512_min_epu16(least, _mm512_srli_epi32::<16>(least));
+    let least = _mm512_reduce_min_epu32(_mm512_and_si512(least, low_half));
+    statistics::min_nonzero::<S>(least.into())
+}
+
+/// [`vector_extremes`] of two groups of 16-bit elements, the first in the low halves of lanes.
+#[inline]
+#[target_feature(enable = "avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vnni,popcnt")]
+fn halves_extremes<S: Float, const WIDTH: usize>(
+    a: &[S; WIDTH],
+    b: &[S; WIDTH],
+    mut least: __m512i,
+) -> (__m512i, __m512i) {
+    let abs = _mm512_set1_epi16(i16::MAX);
+    let mut seen = |x| {
+        let x = _mm512_and_si512(x, abs);
+        // Zero wraps around to the top of the order.
+        least = _mm512_min_epu16(least, _mm512_sub_epi16(x, _mm512_set1_epi16(1)));
+        x
+    };
+    if WIDTH == LANES {
+        // SAFETY: 16 elements of 2 bytes each.
+        let [a, b] = [a, b].map(|x| unsafe { _mm256_loadu_si256(x.as_ptr().cast()) });
+        let b = _mm512_slli_epi32::<16>(_mm512_cvtepu16_epi32(b));
+        let both = _mm512_or_si512(_mm512_cvtepu16_epi32(a), b);
+        return (seen(both), least);
+    }
+    let [a, b] = [a, b].map(|group| {
+        let mut most = _mm512_setzero_si512();
+        for i in 0..WIDTH / (2 * LANES) {
+            // SAFETY: 32 elements of 2 bytes, at a multiple of 32 within a group.
+            let x = unsafe { _mm512_loadu_si512(group.as_ptr().add(2 * LANES * i).cast()) };
+            most = _mm512_max_epu16(most, seen(x));
+        }
+        most
+    });
+    let (low, high) = (_mm512_unpacklo_epi16(a, b), _mm512_unpackhi_epi16(a, b));
+    (_mm512_max_epu16(low, high), least)
+}
+
+/// Bits of a type of 16 bits as those of `f32`.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn widen_bits<S: Float>(bits: __m256i) -> __m512i {
+    let widened = match S::TYPE {
+        FloatType::F16 => _mm512_cvtph_ps(bits),
+        _ => widen_bf16(bits),
+    };
+    _mm512_castps_si512(widened)
+}
+
+/// Lane i is the largest lane of vector i, or each half of it by itself, as `max` says. Each step halves the vectors, whose lanes then are the
 /// maxima of halves of what they came from.
 #[inline]
 #[target_feature(enable = "avx512f")]
-pub(super) fn max_of_each(of: [__m512i; LANES]) -> __m512i {
+pub(super) fn max_of_each(
+    of: [__m512i; LANES],
+    max: impl Fn(__m512i, __m512i) -> __m512i,
+) -> __m512i {
     let zero = _mm512_setzero_si512();
     let (mut eight, mut four, mut two) = ([zero; 8], [zero; 4], [zero; 2]);
     for i in 0..8 {
         let (a, b) = (of[i], of[i + 8]);
         let low = _mm512_shuffle_i64x2::<0b01_00_01_00>(a, b);
         let high = _mm512_shuffle_i64x2::<0b11_10_11_10>(a, b);
-        eight[i] = _mm512_max_epu32(low, high);
+        eight[i] = max(low, high);
     }
     for i in 0..4 {
         let (a, b) = (eight[i], eight[i + 4]);
         let even = _mm512_shuffle_i64x2::<0b10_00_10_00>(a, b);
         let odd = _mm512_shuffle_i64x2::<0b11_01_11_01>(a, b);
-        four[i] = _mm512_max_epu32(even, odd);
+        four[i] = max(even, odd);
     }
     for i in 0..2 {
         let (a, b) = (four[i], four[i + 2]);
         let (low, high) = (_mm512_unpacklo_epi64(a, b), _mm512_unpackhi_epi64(a, b));
-        two[i] = _mm512_max_epu32(low, high);
+        two[i] = max(low, high);
     }
     let [a, b] = two.map(|x| _mm512_castsi512_ps(x));
     let even = _mm512_castps_si512(_mm512_shuffle_ps::<0b10_00_10_00>(a, b));
     let odd = _mm512_castps_si512(_mm512_shuffle_ps::<0b11_01_11_01>(a, b));
     let order = _mm512_setr_epi32(0, 2, 1, 3, 8, 10, 9, 11, 4, 6, 5, 7, 12, 14, 13, 15);
-    _mm512_permutexvar_epi32(order, _mm512_max_epu32(even, odd))
+    _mm512_permutexvar_epi32(order, max(even, odd))
 }
 
 /// [`Plain`] in registers.
@@ -391,10 +495,15 @@ pub(super) struct Constants {
 impl Constants {
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
-    pub(super) fn new(params: &Params, plain: &Plain) -> Constants {
+    pub(super) fn new(params: &Params, plain: &Plain, in_pairs: bool) -> Constants {
         let mut order = [0u8; BLOCK];
         for (i, place) in order.iter_mut().enumerate() {
-            let (dword, byte) = (i % 32, if i < 32 { 1 } else { 3 });
+            let (element, byte) = (i % 32, if i < 32 { 1 } else { 3 });
+            let dword = if in_pairs {
+                LANES * (element % 2) + element / 2
+            } else {
+                element
+            };
             *place = (4 * dword + byte) as u8;
         }
         let mantissa_bits = F32_MANTISSA_BITS - params.discarded;
@@ -424,7 +533,7 @@ impl Constants {
 /// 16 elements, and how many of them there are.
 #[inline]
 #[target_feature(enable = "avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vnni,popcnt")]
-fn encode<S: Float, const BOUNDED: bool>(
+fn encode<S: Float, const BOUNDED: bool, const PAIRS: bool>(
     constants: &Constants,
     source: &[S],
     codes: &mut [u8],
@@ -437,11 +546,10 @@ fn encode<S: Float, const BOUNDED: bool>(
     let mut from = source.chunks_exact(BLOCK);
     let mut to = codes.chunks_exact_mut(BLOCK);
     for (block, (from, to)) in (&mut from).zip(&mut to).enumerate() {
-        let mut x = [_mm512_setzero_ps(); 4];
+        // SAFETY: a block has 64 elements.
+        let mut x = unsafe { load_block::<S, PAIRS>(from.as_ptr()) };
         for (i, x) in x.iter_mut().enumerate() {
-            // SAFETY: four times 16 elements of a block of 64.
-            let loaded = unsafe { load::<S>(from.as_ptr().add(LANES * i)) };
-            *x = factor(BLOCK * block + LANES * i, LANES, loaded);
+            *x = factor(BLOCK * block + first_of::<PAIRS>(i), LANES, *x);
         }
         if !BOUNDED && has_nan(x) {
             slow(from, to);
@@ -467,12 +575,12 @@ fn encode<S: Float, const BOUNDED: bool>(
     if from.is_empty() {
         return zeros;
     }
-    let mut x = [_mm512_setzero_ps(); 4];
+    // SAFETY: so many elements can be read.
+    let mut x = unsafe { load_part::<S, PAIRS>(from.as_ptr(), from.len()) };
     for (i, x) in x.iter_mut().enumerate() {
-        let left = from.len().saturating_sub(LANES * i).min(LANES);
-        // SAFETY: the `left` elements from there on are in the slice, and no others are read.
-        let loaded = unsafe { load_masked::<S>(from.as_ptr().wrapping_add(LANES * i), left) };
-        *x = factor((BLOCK * blocks + LANES * i).min(source.len()), left, loaded);
+        let first = first_of::<PAIRS>(i);
+        let left = from.len().saturating_sub(first).min(LANES);
+        *x = factor((BLOCK * blocks + first).min(source.len()), left, *x);
     }
     if !BOUNDED && has_nan(x) {
         slow(from, to);
@@ -585,6 +693,77 @@ pub(super) fn join(constants: &Constants, magnitudes: __m512i, signs: __m512i) -
 #[target_feature(enable = "avx512f")]
 fn select(mask: __m512i, a: __m512i, b: __m512i) -> __m512i {
     _mm512_ternarylogic_epi32::<0b1100_1010>(mask, a, b)
+}
+
+/// The number of the first element of which register `i` of a block has some: see [`load_block`].
+#[inline]
+fn first_of<const PAIRS: bool>(i: usize) -> usize {
+    if PAIRS {
+        2 * LANES * (i / 2)
+    } else {
+        LANES * i
+    }
+}
+
+/// A block as `f32`, 16 elements after 16; or, of bf16 by pairs, of 32 elements those with even numbers and
+/// those with odd ones, which takes half as many instructions.
+///
+/// # Safety
+/// 64 elements can be read.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+unsafe fn load_block<S: Float, const PAIRS: bool>(source: *const S) -> [__m512; 4] {
+    let mut x = [_mm512_setzero_ps(); 4];
+    // SAFETY: the caller's promise; in pairs, 64 elements of 2 bytes are two registers.
+    unsafe {
+        if PAIRS {
+            let [low, high] = [source, source.add(2 * LANES)].map(|x| x.cast());
+            return split_pairs(_mm512_loadu_si512(low), _mm512_loadu_si512(high));
+        }
+        for (i, x) in x.iter_mut().enumerate() {
+            *x = load::<S>(source.add(LANES * i));
+        }
+    }
+    x
+}
+
+/// The first `count` (at most 64) elements of a block, and zeros, as [`load_block`] has them.
+///
+/// # Safety
+/// `count` elements can be read.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+unsafe fn load_part<S: Float, const PAIRS: bool>(source: *const S, count: usize) -> [__m512; 4] {
+    let mut x = [_mm512_setzero_ps(); 4];
+    // SAFETY: the caller's promise; elements that are masked off are not read.
+    unsafe {
+        if PAIRS {
+            let mask = u64::MAX.checked_shr((BLOCK - count) as u32).unwrap_or(0);
+            let low = _mm512_maskz_loadu_epi16(mask as u32, source.cast());
+            let high = source.wrapping_add(2 * LANES).cast();
+            let high = _mm512_maskz_loadu_epi16((mask >> 32) as u32, high);
+            return split_pairs(low, high);
+        }
+        for (i, x) in x.iter_mut().enumerate() {
+            let left = count.saturating_sub(LANES * i).min(LANES);
+            *x = load_masked::<S>(source.wrapping_add(LANES * i), left);
+        }
+    }
+    x
+}
+
+/// See [`load_block`].
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn split_pairs(low: __m512i, high: __m512i) -> [__m512; 4] {
+    let odd = _mm512_set1_epi32(!0 << 16);
+    [
+        _mm512_slli_epi32::<16>(low),
+        _mm512_and_si512(low, odd),
+        _mm512_slli_epi32::<16>(high),
+        _mm512_and_si512(high, odd),
+    ]
+    .map(|x| _mm512_castsi512_ps(x))
 }
 
 /// 16 elements as `f32`.
@@ -945,7 +1124,7 @@ fn encode_random<S: Float>(
     if matches!(S::TYPE, FloatType::F64) || plain.random_bits == 0 {
         return false;
     }
-    let mut constants = Constants::new(params, plain);
+    let mut constants = Constants::new(params, plain, false);
     constants.bias = _mm512_sub_epi32(constants.bias, _mm512_set1_epi32(1 << 8));
     let mantissa_bits = F32_MANTISSA_BITS - params.discarded;
     let noise = Noise {

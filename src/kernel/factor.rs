@@ -104,6 +104,15 @@ impl<'a> Factors<'a> {
         }
     }
 
+    /// Whether elements have the same number, `count` by `count` (a power of two).
+    pub(super) fn are_uniform(self, count: usize) -> bool {
+        match self {
+            Factors::One(_) => true,
+            Factors::Each(..) => false,
+            Factors::Groups { log, .. } => 1 << log >= count,
+        }
+    }
+
     /// Those after the first `count` numbers.
     pub(super) fn skip(self, count: usize) -> Factors<'a> {
         let after = |numbers: &'a [f32]| numbers.get(count..).unwrap_or_default();

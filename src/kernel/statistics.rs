@@ -145,7 +145,7 @@ pub(super) fn group_extremes<S: Float>(source: &[S], amaxes: &mut [u32]) -> u32 
                 most = most.max(abs);
                 *least = (*least).min(abs.below());
             }
-            *amax = from_abs::<S>(most.into()).to_bits();
+            *amax = f32_bits(S::from_wide_bits(most.into()));
         }
         let least = least.iter().fold(A::MOST, |least, &of| least.min(of));
         least.into()
@@ -198,7 +198,7 @@ pub(super) fn join_amaxes(amaxes: &mut [u32], count: usize, width: usize) {
 /// The bits, as `f32`, of what is 1 above the least of [`Abs::below`]; of infinity where all is zero.
 /// What is above zero stays so.
 #[inline(always)]
-fn min_nonzero<S: Float>(least: u64) -> u32 {
+pub(super) fn min_nonzero<S: Float>(least: u64) -> u32 {
     let infinity = S::TYPE.spec().infinity_magnitude().unwrap_or(u64::MAX);
     let bits = least.min(infinity - 1) + 1;
     from_abs::<S>(bits).to_bits().max(1)

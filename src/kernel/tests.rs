@@ -326,6 +326,65 @@ fn tiles_equal_the_reference() {
     }
 }
 
+/// Amaxes of the groups of a row, and the smallest value above zero, against those of one element after another.
+fn compare_ranges<S: FitsF32>(row: &[S], width: usize) {
+    let mut amaxes = [0; COLUMNS];
+    let tile = Tile {
+        rows: 0..1,
+        cols: 0..row.len(),
+    };
+    let matrix = Matrix::new(row, 1, row.len()).unwrap();
+    let min_nonzero = row_ranges(matrix, &tile, width, &mut amaxes);
+    let what = || std::format!("{:?}, {} of {width}", S::TYPE, row.len());
+    for (group, amax) in row.chunks(width).zip(amaxes) {
+        let each = group.iter().map(|x| Amax::of(x.to_f32()));
+        let expected = each.fold(Amax::ZERO, Amax::merge);
+        assert_eq!(Amax::from_bits(amax), expected, "{}", what());
+    }
+    let above_zero = row.iter().map(|x| x.to_f32().abs()).filter(|&x| x > 0.0);
+    let expected = above_zero.fold(f32::INFINITY, f32::min);
+    assert_eq!(f32::from_bits(min_nonzero), expected, "{}", what());
+}
+
+#[test]
+fn ranges_of_rows_equal_those_of_their_elements() {
+    let _alone = alone();
+    let words = words(ROW_TILE);
+    // Any bits; magnitudes that grow, so that each place of a group has its turn as the largest; mostly zeros, and one
+    // NaN or none.
+    let any = words.clone();
+    let growing = (0..ROW_TILE as u32).map(|i| ((i * 40_503) & 0x3FFF) << 16 | i);
+    let growing: Vec<u32> = growing.collect();
+    let sparse = |nan: bool| -> Vec<u32> {
+        let kept = words.iter().enumerate().map(|(i, &word)| match i {
+            300 if nan => 0x7FC1_0000,
+            _ if word % 61 == 0 => word & 0xBFFF_FFFF,
+            _ => 0,
+        });
+        kept.collect()
+    };
+    for kernel in Kernel::ALL.iter().filter(|kernel| kernel.is_available()) {
+        Kernel::force(Some(*kernel)).unwrap();
+        for bits in [&any, &growing, &sparse(false), &sparse(true)] {
+            let singles: Vec<f32> = bits.iter().map(|&bits| f32::from_bits(bits)).collect();
+            let brains: Vec<Bf16> = bits.iter().map(|&bits| Bf16((bits >> 16) as u16)).collect();
+            let halves: Vec<F16> = bits.iter().map(|&bits| F16((bits >> 16) as u16)).collect();
+            for width in [16, 32, 48, 64, 128, 256] {
+                for groups in 0..=(ROW_TILE / width).min(70) {
+                    // With a group that has not all of its elements, too.
+                    for len in [width * groups, (width * groups).saturating_sub(5)] {
+                        let from = 7 * groups % (ROW_TILE - len + 1);
+                        compare_ranges(&singles[from..][..len], width);
+                        compare_ranges(&brains[from..][..len], width);
+                        compare_ranges(&halves[from..][..len], width);
+                    }
+                }
+            }
+        }
+    }
+    Kernel::force(None).unwrap();
+}
+
 /// The largest power of two by which such an amax does not round beyond the largest value.
 fn largest_factor(params: &Params, amax: f32) -> f32 {
     let powers = (-126..=127).rev().map(|k| (k as f32).exp2());

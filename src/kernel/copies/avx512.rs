@@ -91,7 +91,12 @@ unsafe fn rows_extremes<S: Float>(
     }
     let mut pairs = [[0; 2]; ROWS];
     // SAFETY: 16 places are written.
-    unsafe { _mm512_storeu_si512(pairs.as_mut_ptr().cast(), max_of_each(of_rows)) };
+    unsafe {
+        _mm512_storeu_si512(
+            pairs.as_mut_ptr().cast(),
+            max_of_each(of_rows, |a, b| _mm512_max_epu32(a, b)),
+        )
+    };
     pairs
 }
 
@@ -149,7 +154,7 @@ pub(in crate::kernel) fn encode<S: Float, const COUNTS: bool>(
     mut targets: [Target<'_>; 2],
 ) -> Option<[u64; 2]> {
     let plain = params.nearest()?;
-    let constants = Constants::new(params, &plain);
+    let constants = Constants::new(params, &plain, false);
     let mut zeros = [0; 2];
     for (i, from) in rows.iter().enumerate() {
         let of_row = targets.each_mut().map(|target| {
