@@ -6,10 +6,10 @@ use core::arch::x86_64::*;
 
 use super::columns::COLUMNS;
 use super::copies::{self, Least, Moved, Target};
-use super::decode::Decoding;
+use super::decode::{self, Decoding};
 use super::encode::LINE;
 use super::factor::{Factor, Factors, Operation};
-use super::groups::{GROUP, dequantize_scale};
+use super::groups::GROUP;
 use super::isa::Isa;
 use super::params::{F32_MANTISSA_BITS, Params, Plain};
 use super::portable::power_of_two;
@@ -87,9 +87,9 @@ impl Isa for Avx512 {
         // SAFETY: `self` proves that the features are there.
         unsafe {
             match width {
-                16 => group_extremes::<S, 16>(source, amaxes),
-                32 => group_extremes::<S, 32>(source, amaxes),
-                128 => group_extremes::<S, 128>(source, amaxes),
+                16 => statistics::avx512::group_extremes::<S, 16>(source, amaxes),
+                32 => statistics::avx512::group_extremes::<S, 32>(source, amaxes),
+                128 => statistics::avx512::group_extremes::<S, 128>(source, amaxes),
                 _ => statistics::row_extremes(self, source, width, amaxes),
             }
         }
@@ -139,7 +139,7 @@ impl Isa for Avx512 {
         target: &mut [T],
     ) -> bool {
         // SAFETY: `self` proves that the features are there.
-        unsafe { decode_groups(decoding, scales, codes, target) }
+        unsafe { decode::avx512::decode_groups(decoding, scales, codes, target) }
     }
 
     #[inline]
@@ -172,7 +172,7 @@ impl Isa for Avx512 {
         target: &mut [T],
     ) -> bool {
         // SAFETY: `self` proves that the features are there.
-        unsafe { decode_fast(decoding, scale, codes, target) }
+        unsafe { decode::avx512::decode_fast(decoding, scale, codes, target) }
     }
 }
 
@@ -305,168 +305,6 @@ impl<S: Float> Run<'_, S> {
             encode::<S, BOUNDED, false>(constants, source, codes, factor, slow)
         }
     }
-}
-
-/// [`Isa::row_extremes`] of whole groups of `f32`, or of types of half its width, whose width is a multiple of 16.
-#[target_feature(enable = "avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vnni,popcnt")]
-fn group_extremes<S: Float, const WIDTH: usize>(source: &[S], amaxes: &mut [u32]) -> u32 {
-    let groups = source.as_chunks::<WIDTH>().0;
-    let amaxes = amaxes.get_mut(..groups.len()).unwrap_or_default();
-    if S::TYPE.size() == 2 {
-        return half_extremes(groups, amaxes);
-    }
-    let mut least = _mm512_set1_epi32(-1);
-    let (of_lanes, rest) = groups.as_chunks::<LANES>();
-    let (places, rest_of_places) = amaxes.as_chunks_mut::<LANES>();
-    for (groups, places) in of_lanes.iter().zip(places) {
-        let mut most = [_mm512_setzero_si512(); LANES];
-        for (most, group) in most.iter_mut().zip(groups) {
-            (*most, least) = vector_extremes(group, least);
-        }
-        let most = max_of_each(most, |a, b| _mm512_max_epu32(a, b));
-        // SAFETY: 16 places are written.
-        unsafe { _mm512_storeu_epi32(places.as_mut_ptr().cast(), most) };
-    }
-    for (group, place) in rest.iter().zip(rest_of_places) {
-        let most;
-        (most, least) = vector_extremes(group, least);
-        *place = _mm512_reduce_max_epu32(most);
-    }
-    statistics::min_nonzero::<S>(_mm512_reduce_min_epu32(least).into())
-}
-
-/// The lanes' largest absolute values of a group, and the least of `least` and of its absolute values
-/// less 1.
-#[inline]
-#[target_feature(enable = "avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vnni,popcnt")]
-fn vector_extremes<S: Float, const WIDTH: usize>(
-    group: &[S; WIDTH],
-    mut least: __m512i,
-) -> (__m512i, __m512i) {
-    let mut most = _mm512_setzero_si512();
-    for i in 0..WIDTH / LANES {
-        // SAFETY: 16 elements, at a multiple of 16 within a group.
-        let x = unsafe { load::<S>(group.as_ptr().add(LANES * i)) };
-        let x = _mm512_and_si512(_mm512_castps_si512(x), _mm512_set1_epi32(i32::MAX));
-        most = _mm512_max_epu32(most, x);
-        // Zero wraps around to the top of the order.
-        least = _mm512_min_epu32(least, _mm512_sub_epi32(x, _mm512_set1_epi32(1)));
-    }
-    (most, least)
-}
-
-/// [`group_extremes`] of types of 16 bits: two groups share a register, in the low and in the high halves of its lanes.
-#[inline]
-#[target_feature(enable = "avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vnni,popcnt")]
-fn half_extremes<S: Float, const WIDTH: usize>(groups: &[[S; WIDTH]], amaxes: &mut [u32]) -> u32 {
-    const MANY: usize = 2 * LANES;
-    let low_half = _mm512_set1_epi32(0xFFFF);
-    let mut least = _mm512_set1_epi32(-1);
-    let (of_lanes, rest) = groups.as_chunks::<MANY>();
-    let (places, rest_of_places) = amaxes.as_chunks_mut::<MANY>();
-    for (groups, places) in of_lanes.iter().zip(places) {
-        let mut most = [_mm512_setzero_si512(); LANES];
-        for (most, [a, b]) in most.iter_mut().zip(groups.as_chunks().0) {
-            (*most, least) = halves_extremes(a, b, least);
-        }
-        let most = max_of_each(most, |a, b| _mm512_max_epu16(a, b));
-        let low = widen_bits::<S>(_mm512_castsi512_si256(most));
-        let high = widen_bits::<S>(_mm512_extracti64x4_epi64::<1>(most));
-        // SAFETY: 32 places are written.
-        unsafe {
-            _mm512_storeu_epi32(places.as_mut_ptr().cast(), low);
-            _mm512_storeu_epi32(places.as_mut_ptr().add(LANES).cast(), high);
-        }
-    }
-    for (group, place) in rest.iter().zip(rest_of_places) {
-        let most;
-        (most, least) = halves_extremes(group, group, least);
-        let most = _mm512_reduce_max_epu32(_mm512_and_si512(most, low_half));
-        *place = S::from_wide_bits(most.into()).to_f32().to_bits();
-    }
-    least = _mm512_min_epu16(least, _mm512_srli_epi32::<16>(least));
-    let least = _mm512_reduce_min_epu32(_mm512_and_si512(least, low_half));
-    statistics::min_nonzero::<S>(least.into())
-}
-
-/// [`vector_extremes`] of two groups of 16-bit elements, the first in the low halves of lanes.
-#[inline]
-#[target_feature(enable = "avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vnni,popcnt")]
-fn halves_extremes<S: Float, const WIDTH: usize>(
-    a: &[S; WIDTH],
-    b: &[S; WIDTH],
-    mut least: __m512i,
-) -> (__m512i, __m512i) {
-    let abs = _mm512_set1_epi16(i16::MAX);
-    let mut seen = |x| {
-        let x = _mm512_and_si512(x, abs);
-        // Zero wraps around to the top of the order.
-        least = _mm512_min_epu16(least, _mm512_sub_epi16(x, _mm512_set1_epi16(1)));
-        x
-    };
-    if WIDTH == LANES {
-        // SAFETY: 16 elements of 2 bytes each.
-        let [a, b] = [a, b].map(|x| unsafe { _mm256_loadu_si256(x.as_ptr().cast()) });
-        let b = _mm512_slli_epi32::<16>(_mm512_cvtepu16_epi32(b));
-        let both = _mm512_or_si512(_mm512_cvtepu16_epi32(a), b);
-        return (seen(both), least);
-    }
-    let [a, b] = [a, b].map(|group| {
-        let mut most = _mm512_setzero_si512();
-        for i in 0..WIDTH / (2 * LANES) {
-            // SAFETY: 32 elements of 2 bytes, at a multiple of 32 within a group.
-            let x = unsafe { _mm512_loadu_si512(group.as_ptr().add(2 * LANES * i).cast()) };
-            most = _mm512_max_epu16(most, seen(x));
-        }
-        most
-    });
-    let (low, high) = (_mm512_unpacklo_epi16(a, b), _mm512_unpackhi_epi16(a, b));
-    (_mm512_max_epu16(low, high), least)
-}
-
-/// Bits of a type of 16 bits as those of `f32`.
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn widen_bits<S: Float>(bits: __m256i) -> __m512i {
-    let widened = match S::TYPE {
-        FloatType::F16 => _mm512_cvtph_ps(bits),
-        _ => widen_bf16(bits),
-    };
-    _mm512_castps_si512(widened)
-}
-
-/// Lane i is the largest lane of vector i, or each half of it by itself, as `max` says. Each step halves the vectors, whose lanes then are the
-/// maxima of halves of what they came from.
-#[inline]
-#[target_feature(enable = "avx512f")]
-pub(super) fn max_of_each(
-    of: [__m512i; LANES],
-    max: impl Fn(__m512i, __m512i) -> __m512i,
-) -> __m512i {
-    let zero = _mm512_setzero_si512();
-    let (mut eight, mut four, mut two) = ([zero; 8], [zero; 4], [zero; 2]);
-    for i in 0..8 {
-        let (a, b) = (of[i], of[i + 8]);
-        let low = _mm512_shuffle_i64x2::<0b01_00_01_00>(a, b);
-        let high = _mm512_shuffle_i64x2::<0b11_10_11_10>(a, b);
-        eight[i] = max(low, high);
-    }
-    for i in 0..4 {
-        let (a, b) = (eight[i], eight[i + 4]);
-        let even = _mm512_shuffle_i64x2::<0b10_00_10_00>(a, b);
-        let odd = _mm512_shuffle_i64x2::<0b11_01_11_01>(a, b);
-        four[i] = max(even, odd);
-    }
-    for i in 0..2 {
-        let (a, b) = (four[i], four[i + 2]);
-        let (low, high) = (_mm512_unpacklo_epi64(a, b), _mm512_unpackhi_epi64(a, b));
-        two[i] = max(low, high);
-    }
-    let [a, b] = two.map(|x| _mm512_castsi512_ps(x));
-    let even = _mm512_castps_si512(_mm512_shuffle_ps::<0b10_00_10_00>(a, b));
-    let odd = _mm512_castps_si512(_mm512_shuffle_ps::<0b11_01_11_01>(a, b));
-    let order = _mm512_setr_epi32(0, 2, 1, 3, 8, 10, 9, 11, 4, 6, 5, 7, 12, 14, 13, 15);
-    _mm512_permutexvar_epi32(order, max(even, odd))
 }
 
 /// [`Plain`] in registers.
@@ -691,7 +529,7 @@ pub(super) fn join(constants: &Constants, magnitudes: __m512i, signs: __m512i) -
 /// The bits of `a` where `mask` has ones, else those of `b`.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn select(mask: __m512i, a: __m512i, b: __m512i) -> __m512i {
+pub(super) fn select(mask: __m512i, a: __m512i, b: __m512i) -> __m512i {
     _mm512_ternarylogic_epi32::<0b1100_1010>(mask, a, b)
 }
 
@@ -805,228 +643,8 @@ unsafe fn load_masked<S: Float>(source: *const S, count: usize) -> __m512 {
 
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn widen_bf16(bits: __m256i) -> __m512 {
+pub(super) fn widen_bf16(bits: __m256i) -> __m512 {
     _mm512_castsi512_ps(_mm512_slli_epi32::<16>(_mm512_cvtepu16_epi32(bits)))
-}
-
-#[target_feature(enable = "avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vnni,popcnt")]
-fn decode_fast<T: Float>(decoding: &Decoding, scale: f32, codes: &[u8], target: &mut [T]) -> bool {
-    if matches!(T::TYPE, FloatType::F64) || !decoding.keeps_nan(scale) {
-        return false;
-    }
-    let tables = Tables::new(decoding);
-    let by = [_mm512_set1_ps(scale); 2];
-    match (decoding.is_symmetric, scale == 1.0) {
-        (true, true) => decode::<T, true, false>(&tables, |_| by, codes, target),
-        (true, false) => decode::<T, true, true>(&tables, |_| by, codes, target),
-        (false, true) => decode::<T, false, false>(&tables, |_| by, codes, target),
-        (false, false) => decode::<T, false, true>(&tables, |_| by, codes, target),
-    }
-    true
-}
-
-#[target_feature(enable = "avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vnni,popcnt")]
-fn decode_groups<T: Float>(
-    decoding: &Decoding,
-    scales: &[u8],
-    codes: &[u8],
-    target: &mut [T],
-) -> bool {
-    if matches!(T::TYPE, FloatType::F64) {
-        return false;
-    }
-    let tables = Tables::new(decoding);
-    let scale = |group: usize| {
-        let code = scales.get(group).copied().unwrap_or_default();
-        _mm512_set1_ps(f32::from_bits(dequantize_scale(code)))
-    };
-    let by = |block: usize| [scale(2 * block), scale(2 * block + 1)];
-    if decoding.is_symmetric {
-        decode::<T, true, true>(&tables, by, codes, target);
-    } else {
-        decode::<T, false, true>(&tables, by, codes, target);
-    }
-    true
-}
-
-/// The bytes of the bfloat16 table of a format, 64 codes a register.
-struct Tables {
-    low: [__m512i; 4],
-    high: [__m512i; 4],
-    /// Whether values are stored past the caches.
-    stream: bool,
-}
-
-impl Tables {
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-    fn new(decoding: &Decoding) -> Tables {
-        let mut even = [0u8; BLOCK];
-        for (i, place) in even.iter_mut().enumerate() {
-            *place = 2 * i as u8;
-        }
-        // SAFETY: 64 bytes are read from an array of 64.
-        let even = unsafe { _mm512_loadu_si512(even.as_ptr().cast()) };
-        let odd = _mm512_or_si512(even, _mm512_set1_epi8(1));
-        let mut tables = Tables {
-            low: [even; 4],
-            high: [even; 4],
-            stream: decoding.stream,
-        };
-        for i in 0..4 {
-            // SAFETY: twice 32 entries of a table of 256, from entry 64 i on.
-            let (first, second) = unsafe {
-                let start = decoding.table.as_ptr().add(BLOCK * i);
-                (
-                    _mm512_loadu_si512(start.cast()),
-                    _mm512_loadu_si512(start.add(BLOCK / 2).cast()),
-                )
-            };
-            tables.low[i] = _mm512_permutex2var_epi8(first, even, second);
-            tables.high[i] = _mm512_permutex2var_epi8(first, odd, second);
-        }
-        tables
-    }
-
-    /// The low and the high bytes of the values of 64 codes.
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-    fn look_up<const SYMMETRIC: bool>(&self, codes: __m512i) -> (__m512i, __m512i) {
-        let low = _mm512_permutex2var_epi8(self.low[0], codes, self.low[1]);
-        let high = _mm512_permutex2var_epi8(self.high[0], codes, self.high[1]);
-        if SYMMETRIC {
-            // Bit 7 of the code is the sign of the value.
-            let sign = _mm512_set1_epi8(i8::MIN);
-            return (low, select(sign, codes, high));
-        }
-        let upper = _mm512_movepi8_mask(codes);
-        let low_of_upper = _mm512_permutex2var_epi8(self.low[2], codes, self.low[3]);
-        let high_of_upper = _mm512_permutex2var_epi8(self.high[2], codes, self.high[3]);
-        (
-            _mm512_mask_blend_epi8(upper, low, low_of_upper),
-            _mm512_mask_blend_epi8(upper, high, high_of_upper),
-        )
-    }
-}
-
-/// The loop over blocks; the last one goes through a padded copy.
-#[inline]
-#[target_feature(enable = "avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vnni,popcnt")]
-fn decode<T: Float, const SYMMETRIC: bool, const SCALED: bool>(
-    tables: &Tables,
-    by: impl Fn(usize) -> [__m512; 2],
-    codes: &[u8],
-    target: &mut [T],
-) {
-    let stream = tables.stream && target.as_ptr().align_offset(LINE) == 0;
-    let blocks = codes.len() / BLOCK;
-    let mut from = codes.chunks_exact(BLOCK);
-    let mut to = target.chunks_exact_mut(BLOCK);
-    for (block, (from, to)) in (&mut from).zip(&mut to).enumerate() {
-        // SAFETY: a block of 64 codes and one of 64 elements, which lies at a multiple of 64 bytes where
-        // it must.
-        unsafe {
-            let codes = _mm512_loadu_si512(from.as_ptr().cast());
-            let to = to.as_mut_ptr();
-            if stream {
-                decode_block::<T, SYMMETRIC, SCALED, true>(tables, by(block), codes, to);
-            } else {
-                decode_block::<T, SYMMETRIC, SCALED, false>(tables, by(block), codes, to);
-            }
-        }
-    }
-    let (from, to) = (from.remainder(), to.into_remainder());
-    if from.is_empty() {
-        return;
-    }
-    let mut block = [T::default(); BLOCK];
-    let mask = u64::MAX >> (BLOCK - from.len());
-    // SAFETY: only the codes there are are read; an array of 64 elements is written.
-    unsafe {
-        let codes = _mm512_maskz_loadu_epi8(mask, from.as_ptr().cast());
-        let to = block.as_mut_ptr();
-        decode_block::<T, SYMMETRIC, SCALED, false>(tables, by(blocks), codes, to);
-    }
-    for (to, from) in to.iter_mut().zip(block) {
-        *to = from;
-    }
-}
-
-/// Decodes 64 codes, with a scale for each half of them.
-///
-/// # Safety
-/// 64 elements can be written at `target`, a multiple of 64 bytes where they are stored past the caches.
-#[inline]
-#[target_feature(enable = "avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vnni,popcnt")]
-unsafe fn decode_block<T: Float, const SYMMETRIC: bool, const SCALED: bool, const STREAM: bool>(
-    tables: &Tables,
-    by: [__m512; 2],
-    codes: __m512i,
-    target: *mut T,
-) {
-    if !SCALED && matches!(T::TYPE, FloatType::Bf16) {
-        // Interleaving works within 128 bits: eight codes for the first register, eight for the
-        // second.
-        let order = _mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7);
-        let codes = _mm512_permutexvar_epi64(order, codes);
-        let (low, high) = tables.look_up::<SYMMETRIC>(codes);
-        let values = [
-            _mm512_unpacklo_epi8(low, high),
-            _mm512_unpackhi_epi8(low, high),
-        ];
-        for (i, value) in values.into_iter().enumerate() {
-            // SAFETY: the caller's promise: twice 32 elements.
-            unsafe { store_register::<STREAM>(target.add(32 * i).cast(), value) };
-        }
-        return;
-    }
-    // Likewise, four codes for each of four registers.
-    let order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-    let codes = _mm512_permutexvar_epi32(order, codes);
-    let (low, high) = tables.look_up::<SYMMETRIC>(codes);
-    let zero = _mm512_setzero_si512();
-    let first = _mm512_unpacklo_epi8(low, high);
-    let second = _mm512_unpackhi_epi8(low, high);
-    let values = [
-        _mm512_unpacklo_epi16(zero, first),
-        _mm512_unpackhi_epi16(zero, first),
-        _mm512_unpacklo_epi16(zero, second),
-        _mm512_unpackhi_epi16(zero, second),
-    ];
-    for (i, value) in values.into_iter().enumerate() {
-        let mut value = _mm512_castsi512_ps(value);
-        if SCALED {
-            value = _mm512_mul_ps(value, by[i / 2]);
-        }
-        // SAFETY: the caller's promise: four times 16 elements.
-        unsafe { store::<T, STREAM>(target.add(LANES * i), value) };
-    }
-}
-
-/// Stores 16 elements, rounded to nearest-even.
-///
-/// # Safety
-/// They can be written, at a multiple of their size where they are stored past the caches.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,f16c")]
-unsafe fn store<T: Float, const STREAM: bool>(target: *mut T, value: __m512) {
-    let half = match T::TYPE {
-        // SAFETY: the caller's promise.
-        FloatType::F32 => unsafe {
-            return store_register::<STREAM>(target.cast(), _mm512_castps_si512(value));
-        },
-        FloatType::F64 => return,
-        FloatType::Bf16 => narrow_bf16(value),
-        FloatType::F16 => _mm512_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(value),
-    };
-    // SAFETY: the caller's promise: 32 bytes.
-    unsafe {
-        if STREAM {
-            _mm256_stream_si256(target.cast(), half);
-        } else {
-            _mm256_storeu_si256(target.cast(), half);
-        }
-    }
 }
 
 /// Stores a register.
@@ -1044,16 +662,6 @@ pub(super) unsafe fn store_register<const STREAM: bool>(target: *mut __m512i, va
             _mm512_storeu_si512(target, value);
         }
     }
-}
-
-/// Rounds to bfloat16, ties to even; AVX512-BF16's instruction flushes subnormals.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw")]
-fn narrow_bf16(value: __m512) -> __m256i {
-    let bits = _mm512_castps_si512(value);
-    let odd = _mm512_and_si512(_mm512_srli_epi32::<16>(bits), _mm512_set1_epi32(1));
-    let sum = _mm512_add_epi32(_mm512_add_epi32(bits, _mm512_set1_epi32(0x7FFF)), odd);
-    _mm512_cvtepi32_epi16(_mm512_srli_epi32::<16>(sum))
 }
 
 /// Blocks of random bits side by side, eight a register: with half as many the processor waits for

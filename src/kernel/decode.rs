@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Decoding: through a table of the format, and with a product where there is a scale.
 
+#[cfg(target_arch = "x86_64")]
+pub(super) mod avx2;
+#[cfg(target_arch = "x86_64")]
+pub(super) mod avx512;
+
 use super::isa::Isa;
 use super::params::STREAM_FROM;
 use super::table::{self, Table};

@@ -126,6 +126,12 @@ impl Params {
         params
     }
 
+    /// Times the power of two at or below `|x|`, it makes `m`: one fused multiplication adds it to `|x|`.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
+    pub(super) fn to_m(&self) -> f32 {
+        f32::from_bits(1f32.to_bits() + self.magic)
+    }
+
     /// What the fastest loops need, if the cast is one for them and nearest-even.
     pub(super) fn nearest(&self) -> Option<Plain> {
         self.plain.filter(|plain| plain.random_bits == 0)

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a pass sees: extremes and counts, in loops that the compiler vectorises.
 
+#[cfg(target_arch = "x86_64")]
+pub(super) mod avx512;
+
 use super::encode::Encoded;
 use super::factor::Factors;
 use super::isa::Isa;

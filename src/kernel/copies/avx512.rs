@@ -7,12 +7,13 @@ use core::arch::x86_64::*;
 use super::{Least, Moved, Target, WIDTH};
 use crate::float::Float;
 use crate::kernel::avx512::{
-    ABS_MAX, BLOCK, Constants, LANES, fetch_block, gather, join, load, max_of_each, store_register,
+    ABS_MAX, BLOCK, Constants, LANES, fetch_block, gather, join, load, store_register,
 };
 use crate::kernel::columns::COLUMNS;
 use crate::kernel::groups::GROUP;
 use crate::kernel::params::Params;
 use crate::kernel::portable::INFINITY;
+use crate::kernel::statistics::avx512::max_of_each;
 
 const _: () = assert!(WIDTH == BLOCK && BLOCK == 2 * GROUP);
 
