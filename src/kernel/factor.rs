@@ -105,6 +105,7 @@ impl<'a> Factors<'a> {
     }
 
     /// Whether elements have the same number, `count` by `count` (a power of two).
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
     pub(super) fn are_uniform(self, count: usize) -> bool {
         match self {
             Factors::One(_) => true,
