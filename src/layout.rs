@@ -324,11 +324,12 @@ impl Layout {
     pub(crate) const fn steps(&self) -> (Steps, Steps) {
         let (down, across) = self.tiles();
         let tile = self.order.tile();
-        let size = 1 << (tile.row.bits() + tile.col.bits());
+        let size: usize = 1 << (tile.row.bits() + tile.col.bits());
+        // An empty grid may be of any length the other way: then nothing is ever stepped over.
         let (below, right) = if tile.down_first {
-            (size, size * down)
+            (size, down.wrapping_mul(size))
         } else {
-            (size * across, size)
+            (across.wrapping_mul(size), size)
         };
         let rows = Steps {
             axis: tile.row,

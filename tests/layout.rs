@@ -373,6 +373,26 @@ fn sizes_that_overflow_are_refused() {
 }
 
 #[test]
+fn empty_grids_of_any_length() {
+    for length in [1 << 40, usize::MAX / 2, usize::MAX - 1, usize::MAX] {
+        for (rows, cols) in [(length, 0), (0, length)] {
+            for (order, columnwise) in ORDERS.map(|order| [(order, false), (order, true)]).concat()
+            {
+                let empty = layout(order, columnwise, rows, cols);
+                let empty = empty.with_batches(1000, 0).unwrap();
+                assert_eq!((empty.grid_size(), empty.size()), (0, 0));
+                assert_eq!((empty.index(0, 0), empty.inverse(0)), (None, None));
+                for to in ORDERS {
+                    let to = Layout::new(to, rows, cols).unwrap();
+                    let to = to.with_batches(1000, 0).unwrap();
+                    assert_eq!(empty.convert::<u8>(&[], &to, &mut []), Ok(()));
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn conversions_of_unlike_grids_are_refused() {
     let grid = Layout::new(ScaleOrder::RowMajor, 4, 6).unwrap();
     let turned = Layout::new(ScaleOrder::RowMajor, 6, 4).unwrap();

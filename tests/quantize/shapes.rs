@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Whole matrices, of every shape, against the model.
 
+use ofp8::scale::GivenScales;
 use ofp8::{
     Amax, Block, Cast, Format, Matrix, MatrixMut, NanPolicy, Philox, RandomBits, Recipe, Rounding,
-    Saturation, ScalesMut, Special, Stats,
+    Saturation, ScaleOrder, ScalesMut, Special, Stats,
 };
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -419,11 +420,19 @@ fn named_block_shapes_equal_the_model() {
     }
 }
 
-/// A matrix without elements takes no time and no scales, however many rows it claims.
+/// A matrix without elements takes no time and no scales, however many rows it claims and however its scales
+/// would lie.
 #[test]
 fn empty_matrices_of_any_size() {
     const HUGE: usize = usize::MAX;
-    for (rows, cols, stride) in [(HUGE, 0, 0), (HUGE, 0, HUGE), (0, HUGE, HUGE), (0, 0, 7)] {
+    let shapes = [
+        (HUGE, 0, 0),
+        (HUGE, 0, HUGE),
+        (0, HUGE, HUGE),
+        (1 << 62, 0, 0),
+        (0, 0, 7),
+    ];
+    for (rows, cols, stride) in shapes {
         for block in [
             Block::TENSOR,
             Block::ROW,
@@ -433,19 +442,38 @@ fn empty_matrices_of_any_size() {
         ] {
             let recipe = Recipe::TENSOR.with_block(block);
             let source = Matrix::<f32>::with_stride(&[], rows, cols, stride).unwrap();
-            let codes = MatrixMut::with_stride(&mut [], rows, cols, stride).unwrap();
-            let stats = recipe.quantize(source, codes, ScalesMut::F32(&mut []));
-            assert_eq!(stats, Ok(Stats::EMPTY));
-            assert_eq!(recipe.amax(source, &mut []), Ok(()));
-            let codes = Matrix::with_stride(&[], rows, cols, stride).unwrap();
-            let target = MatrixMut::<f32>::with_stride(&mut [], rows, cols, stride).unwrap();
-            let scales = ofp8::Scales::F32(&[]);
-            assert_eq!(recipe.dequantize(codes, scales, target), Ok(()));
+            let stats = recipe.amax(source, &mut []);
+            assert_eq!(stats, Ok(()));
+            for order in [
+                ScaleOrder::RowMajor,
+                ScaleOrder::RowMajorPadded,
+                ScaleOrder::MnMajorPadded,
+                ScaleOrder::Tile128x4,
+                ScaleOrder::PackedWords,
+                ScaleOrder::Gfx950,
+            ] {
+                check_empty(&recipe.with_scale_order(order), source, stride);
+            }
             assert_eq!(ofp8::scale::validate(source), Ok(()));
             let measure = ofp8::monitor::measure(source, source).unwrap();
             assert_eq!(measure.count, 0);
         }
     }
+}
+
+/// All that is done to a matrix without elements.
+fn check_empty(recipe: &Recipe, source: Matrix<'_, f32>, stride: usize) {
+    let (rows, cols) = (source.rows(), source.cols());
+    let codes = || MatrixMut::with_stride(&mut [], rows, cols, stride).unwrap();
+    let stats = recipe.quantize(source, codes(), ScalesMut::F32(&mut []));
+    assert_eq!(stats, Ok(Stats::EMPTY));
+    let given = GivenScales::Quantize(&[]);
+    let stats = recipe.quantize_given(None, source, given, codes());
+    assert_eq!(stats, Ok(Stats::EMPTY));
+    let codes = Matrix::with_stride(&[], rows, cols, stride).unwrap();
+    let target = MatrixMut::<f32>::with_stride(&mut [], rows, cols, stride).unwrap();
+    let scales = ofp8::Scales::F32(&[]);
+    assert_eq!(recipe.dequantize(codes, scales, target), Ok(()));
 }
 
 /// A block may be larger than any matrix.
