@@ -238,7 +238,7 @@ struct Constants {
     most: __m256i,
     min_normal: __m256i,
     /// Times the power of two at or below a value, it makes `m`, with the constant in its low bits.
-    to_m: __m256,
+    m_factor: __m256,
     /// What the halves of a sum are multiplied by, to become the magnitude, from bit `below` on.
     place: __m256i,
     /// The bits below a magnitude.
@@ -269,7 +269,7 @@ impl Constants {
         Constants {
             most: _mm256_set1_epi8(most as i8),
             min_normal: _mm256_set1_epi32(params.min_normal as i32),
-            to_m: _mm256_set1_ps(params.to_m()),
+            m_factor: _mm256_set1_ps(params.m_factor()),
             place: _mm256_set1_epi32(1 << 16 | 1 << below),
             below: _mm_cvtsi32_si128(below as i32),
             sign: _mm256_set1_epi8(if plain.signed { i8::MIN } else { 0 }),
@@ -428,7 +428,7 @@ fn encode_block<const BOUNDED: bool, const USUAL: bool, const PAIRS: bool>(
         let y = _mm256_and_ps(x[i], abs);
         let power = _mm256_and_si256(_mm256_castps_si256(y), exponent);
         let power = _mm256_max_epi32(power, constants.min_normal);
-        sums[i] = _mm256_fmadd_ps(_mm256_castsi256_ps(power), constants.to_m, y);
+        sums[i] = _mm256_fmadd_ps(_mm256_castsi256_ps(power), constants.m_factor, y);
         joined[i] = _mm256_madd_epi16(_mm256_castps_si256(sums[i]), constants.place);
     }
     if !BOUNDED {

@@ -312,7 +312,7 @@ pub(super) struct Constants {
     clamp: __m512,
     min_normal: __m512,
     /// Times the power of two at or below a value, it makes `m`.
-    pub(super) to_m: __m512,
+    pub(super) m_factor: __m512,
     /// What the halves of a sum are multiplied by, so that its exponent and its significand fall
     /// into place, the magnitude in byte 1.
     pub(super) place: __m512i,
@@ -353,7 +353,7 @@ impl Constants {
         Constants {
             clamp: _mm512_set1_ps(plain.clamp),
             min_normal: _mm512_set1_ps(f32::from_bits(params.min_normal)),
-            to_m: _mm512_set1_ps(power_of_two(params.discarded as i32)),
+            m_factor: _mm512_set1_ps(power_of_two(params.discarded as i32)),
             place: _mm512_set1_epi32(place),
             bias: _mm512_set1_epi32(-((lowest as i32) << 8)),
             // SAFETY: 64 bytes are read from an array of 64.
@@ -394,7 +394,7 @@ fn encode<S: Float, const BOUNDED: bool, const PAIRS: bool>(
             continue;
         }
         let (block, zero) = encode_block::<BOUNDED>(constants, x, |_, y, power| {
-            _mm512_fmadd_ps(_mm512_castsi512_ps(power), constants.to_m, y)
+            _mm512_fmadd_ps(_mm512_castsi512_ps(power), constants.m_factor, y)
         });
         zeros += zero.count_ones() as u64;
         // SAFETY: 64 bytes into a block of 64, which lies at a multiple of 64 where it must.
@@ -425,7 +425,7 @@ fn encode<S: Float, const BOUNDED: bool, const PAIRS: bool>(
         return zeros;
     }
     let (block, zero) = encode_block::<BOUNDED>(constants, x, |_, y, power| {
-        _mm512_fmadd_ps(_mm512_castsi512_ps(power), constants.to_m, y)
+        _mm512_fmadd_ps(_mm512_castsi512_ps(power), constants.m_factor, y)
     });
     let mask = u64::MAX >> (BLOCK - from.len());
     // SAFETY: only the `from.len()` first bytes are written, the length of `to`.
@@ -815,7 +815,7 @@ fn encode_noisy<S: Float>(
             let fraction = select(noise.used, _mm512_sllv_epi32(bits[i], noise.place), ulp);
             let noisy = _mm512_add_round_ps::<TRUNCATE>(y, _mm512_castsi512_ps(fraction));
             let power = _mm512_castsi512_ps(power);
-            _mm512_fmadd_round_ps::<TRUNCATE>(power, constants.to_m, noisy)
+            _mm512_fmadd_round_ps::<TRUNCATE>(power, constants.m_factor, noisy)
         });
         let mask = u64::MAX >> (BLOCK - from.len());
         // SAFETY: only the `from.len()` first bytes are written, the length of `to`.

@@ -160,7 +160,7 @@ struct Constants {
     clamp: float32x4_t,
     min_normal: uint32x4_t,
     /// Times the power of two at or below a value, it makes `m`, with the constant in its low bits.
-    to_m: float32x4_t,
+    m_factor: float32x4_t,
     /// The lowest bit of the exponent field of a code.
     exponent_step: uint8x16_t,
     /// Brings bit 7 to the place of the sign.
@@ -184,7 +184,7 @@ impl Constants {
         Some(Constants {
             clamp: vdupq_n_f32(plain.clamp),
             min_normal: vdupq_n_u32(params.min_normal),
-            to_m: vdupq_n_f32(params.to_m()),
+            m_factor: vdupq_n_f32(params.m_factor()),
             exponent_step: vdupq_n_u8(1 << (F32_MANTISSA_BITS - params.discarded)),
             sign_shift: vdupq_n_s8(plain.magnitude_bits as i8 - 7),
             sign: vdupq_n_u8(if plain.signed { sign } else { 0 }),
@@ -276,7 +276,7 @@ fn encode_codes(constants: &Constants, x: [float32x4_t; 4]) -> (uint8x16_t, uint
         let y = vminq_f32(vabsq_f32(x), constants.clamp);
         let power = vandq_u32(vreinterpretq_u32_f32(y), exponent);
         let power = vmaxq_u32(power, constants.min_normal);
-        vfmaq_f32(y, vreinterpretq_f32_u32(power), constants.to_m)
+        vfmaq_f32(y, vreinterpretq_f32_u32(power), constants.m_factor)
     });
     // The sum has the exponent of `m`: what a magnitude takes from `m` is that times a step.
     let low = vuzp1q_u8(low_halves(sums[0], sums[1]), low_halves(sums[2], sums[3]));

@@ -128,7 +128,7 @@ impl Params {
 
     /// Times the power of two at or below `|x|`, it makes `m`: one fused multiplication adds it to `|x|`.
     #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
-    pub(super) fn to_m(&self) -> f32 {
+    pub(super) fn m_factor(&self) -> f32 {
         f32::from_bits(1f32.to_bits() + self.magic)
     }
 

@@ -253,7 +253,7 @@ fn place<S: Float>(
         let power = _mm512_castsi512_ps(_mm512_and_si512(_mm512_castps_si512(x), exponent));
         for (placed, (min_normal, bias)) in placed.iter_mut().zip([of_row, of_columns]) {
             let power = _mm512_range_ps::<ABS_MAX>(power, min_normal);
-            let sum = _mm512_fmadd_ps(power, constants.to_m, x);
+            let sum = _mm512_fmadd_ps(power, constants.m_factor, x);
             placed[i] = dot(bias, _mm512_castps_si512(sum), constants.place);
         }
     }
