@@ -4,6 +4,7 @@
 //!
 //! `cargo test --release --test kernels -- --ignored` takes every one of the 2^32 `f32`.
 
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use ofp8::float::FitsF32;
@@ -786,6 +787,42 @@ fn a_kernel_can_be_asked_and_forced() {
     assert!(Kernel::Portable.is_available());
     assert!(Kernel::detect().is_available());
     assert_eq!(Kernel::from_number(0), None);
+}
+
+/// A kernel that is forced while another thread's first call still looks for the fastest stays forced.
+#[test]
+fn a_first_call_takes_no_forced_kernel_back() {
+    const ROUNDS: usize = 300;
+    each_kernel(|kernel| {
+        let (calls, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    Kernel::current();
+                    calls.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+            // A call that begins from now on sees what has been done before, and has ended after two.
+            let wait = || {
+                let before = calls.load(Ordering::Relaxed);
+                while calls.load(Ordering::Relaxed) < before + 2 {
+                    std::thread::yield_now();
+                }
+            };
+            let kept = (0..ROUNDS).filter(|round| {
+                Kernel::force(None).unwrap();
+                for _ in 0..round % 50 {
+                    std::hint::spin_loop();
+                }
+                Kernel::force(Some(kernel)).unwrap();
+                wait();
+                Kernel::current() == kernel
+            });
+            let kept = kept.count();
+            is_over.store(true, Ordering::Relaxed);
+            assert_eq!(kept, ROUNDS);
+        });
+    });
 }
 
 /// Threads that race to the first call agree.

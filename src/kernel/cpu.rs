@@ -111,10 +111,18 @@ impl fmt::Display for Kernel {
     }
 }
 
+/// The first call: it looks which kernel this machine has, and keeps the answer, unless another one
+/// was forced meanwhile. (A plain store took that back.) Cores that cannot compare and exchange have one
+/// kernel alone, and no need to keep anything.
 #[cold]
 fn choose() -> Kernel {
     let kernel = from_environment().unwrap_or_else(Kernel::detect);
-    CURRENT.store(kernel as u8, Ordering::Relaxed);
+    #[cfg(target_has_atomic = "8")]
+    if let Err(forced) =
+        CURRENT.compare_exchange(0, kernel as u8, Ordering::Relaxed, Ordering::Relaxed)
+    {
+        return Kernel::from_number(forced as u32).unwrap_or(kernel);
+    }
     kernel
 }
 
