@@ -19,13 +19,19 @@ pub type Case<'a> = Box<dyn FnMut() + 'a>;
 /// Runs a turn of each case until `budget` a case is spent, and returns their timings in order.
 pub fn measure(cases: &mut [Case<'_>], elements: usize, budget: Duration) -> Vec<Timing> {
     const RUNS_A_TURN: usize = 8;
+    const WARM_UP: Duration = Duration::from_millis(2);
     let mut samples = vec![Vec::new(); cases.len()];
     let start = Instant::now();
     let total = budget * cases.len() as u32;
     loop {
         for (case, samples) in cases.iter_mut().zip(&mut samples) {
-            // The first run of a turn brings the arrays back into the cache.
+            // First the arrays come back into the cache, and the wide vector units to full speed: after scalar
+            // code some processors take a millisecond for that.
+            let turn = Instant::now();
             case();
+            while turn.elapsed() < WARM_UP {
+                case();
+            }
             for _ in 0..RUNS_A_TURN {
                 let start = Instant::now();
                 case();
