@@ -415,12 +415,13 @@ fn stochastic_roundings_with_philox() {
 mod environment {
     use std::arch::asm;
 
-    /// Flushing of subnormal results and operands, and the four roundings.
+    /// Flushing of subnormal results and operands, exceptions that trap, and the four roundings.
     pub fn all() -> Vec<u32> {
         const MASKED: u32 = 0x1F80;
         const FLUSH: u32 = 1 << 15 | 1 << 6;
-        let roundings = (0..4).map(|rounding| MASKED | rounding << 13);
-        roundings.flat_map(|mxcsr| [mxcsr, mxcsr | FLUSH]).collect()
+        let roundings = (0..4).map(|rounding| rounding << 13);
+        let all = roundings.flat_map(|mxcsr| [mxcsr | MASKED, mxcsr | MASKED | FLUSH, mxcsr]);
+        all.collect()
     }
 
     pub fn under<R>(environment: u32, work: impl FnOnce() -> R) -> (R, u32) {
@@ -441,8 +442,8 @@ mod environment {
     }
 
     fn set(mxcsr: u32) {
-        // SAFETY: no reserved bit is set; exceptions stay masked; the caller does no
-        // floating-point arithmetic of its own until the register is back.
+        // SAFETY: no reserved bit is set; the caller does no floating-point arithmetic of its own until
+        // the register is back. No flag is set either, so that nothing traps here.
         unsafe { asm!("ldmxcsr [{}]", in(reg) &raw const mxcsr, options(nostack)) };
     }
 }
@@ -452,12 +453,14 @@ mod environment {
     use std::arch::asm;
 
     /// Flushing of subnormals (also of binary16, where the processor computes with that), the default
-    /// NaN, the other binary16, and the four roundings.
+    /// NaN, the other binary16, exceptions that trap (where the processor has that), and the four
+    /// roundings.
     pub fn all() -> Vec<u32> {
         const FLUSH: u32 = 1 << 24 | 1 << 19;
         const OTHERS: u32 = 1 << 25 | 1 << 26;
+        const TRAP: u32 = 1 << 15 | 0x1F << 8;
         let roundings = (0..4u32).map(|rounding| rounding << 22);
-        let all = roundings.flat_map(|fpcr| [fpcr, fpcr | FLUSH, fpcr | OTHERS]);
+        let all = roundings.flat_map(|fpcr| [fpcr, fpcr | FLUSH, fpcr | OTHERS, fpcr | TRAP]);
         all.map(|fpcr| under(fpcr, || ()).1).collect()
     }
 
@@ -510,6 +513,7 @@ fn the_caller_s_floating_point_environment_does_not_matter() {
                 slice::encode_stochastic(format, cast, random, &source, &mut codes).unwrap();
                 results.extend_from_slice(&codes);
             }
+            slice::encode::<f32>(format, Cast::DEFAULT, &[], &mut []).unwrap();
             let mut codes = vec![0; halves.len()];
             slice::encode(format, Cast::DEFAULT, &halves, &mut codes).unwrap();
             results.extend_from_slice(&codes);

@@ -4,11 +4,18 @@
  * status, and nothing written. One list, `functions`, says what each argument is; what is hostile for it follows, but
  * for what few have, which stands beside them. Every status of the header must come up.
  *
+ * Then every function under every floating-point environment that C can set: the same status and bytes.
+ *
  * Without an argument: runs the table and prints how much was tried. With "list": prints the arguments and members
  * that have a row, with "statuses" the number of statuses; the test `hostile` compares both with the header.
  */
+#define _GNU_SOURCE /* feenableexcept */
+#include <fenv.h>
+#include <float.h>
 #include <math.h>
+#include <signal.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 #include "check.h"
 
@@ -968,6 +975,121 @@ static void hostile(const struct function *function, unsigned char *base, const 
     }
 }
 
+/* What a caller may have set: a rounding, and in some C libraries that exceptions end the program. */
+struct environment {
+    const char *name;
+    int rounding;
+    int traps;
+};
+static const struct environment environments[] = {
+    {"to nearest", FE_TONEAREST, 0}, {"upward", FE_UPWARD, 0},
+    {"downward", FE_DOWNWARD, 0},    {"toward zero", FE_TOWARDZERO, 0},
+#ifdef __GLIBC__
+    {"with traps", FE_TONEAREST, 1}, {"toward zero, with traps", FE_TOWARDZERO, 1},
+#endif
+};
+enum { ENVIRONMENTS = sizeof environments / sizeof environments[0] };
+
+/* The function that runs, for the message when it traps. */
+static const char *running;
+static void trapped(int signal)
+{
+    (void)signal;
+    printf("%s: a floating-point exception trapped\n", running);
+    fflush(stdout);
+    _Exit(1);
+}
+
+/* Returns which exceptions trap: not every processor can. */
+static int enter(const struct environment *environment)
+{
+    fesetround(environment->rounding);
+#ifdef __GLIBC__
+    feclearexcept(FE_ALL_EXCEPT);
+    if (environment->traps) {
+        signal(SIGFPE, trapped);
+        feenableexcept(FE_ALL_EXCEPT);
+    }
+    return fegetexcept();
+#else
+    return 0;
+#endif
+}
+
+/* Back to the default; whether the environment was as it was entered. */
+static int leave(const struct environment *environment, int trapping)
+{
+    int is_kept = fegetround() == environment->rounding;
+#ifdef __GLIBC__
+    is_kept &= fegetexcept() == trapping;
+    fedisableexcept(FE_ALL_EXCEPT);
+#else
+    (void)trapping;
+    (void)trapped;
+#endif
+    fesetround(FE_TONEAREST);
+    return is_kept;
+}
+
+/*
+ * Data that is rounded, overflows and is subnormal, in place of ones; given values that are no codes; and, unless it is
+ * 0, a format by its number, and another type or policy with it.
+ */
+static void vary(const struct function *function, uint32_t number)
+{
+    const double wide = 1 / 3.0;
+    const float narrow = (float)wide, subnormal = FLT_MIN / 64;
+    for (uint32_t i = 0; i < COUNT; ++i) {
+        const uint32_t any = (i + 1) * 0x9E3779B9u;
+        const uint32_t bits = any & (i % 8 == 0 ? 0x807FFFFFu : 0xBFFFFFFFu);
+        memcpy(&world.source[i], &bits, sizeof bits);
+        world.sums[i] = world.more_sums[i] = world.lost[i] = world.more_lost[i] = world.source[i];
+        world.codes[i] = world.more_codes[i] = (uint8_t)(any >> 24);
+    }
+    for (size_t i = 0; i < GRID && number % 2 == 1; ++i) {
+        world.scales[i] = i % 2 == 0 ? narrow : subnormal;
+    }
+    for (size_t i = 0; function->arguments[i].name != NULL; ++i) {
+        const struct argument *argument = &function->arguments[i];
+        if (argument->kind == NUMBER && number != 0) {
+            world.arguments[i].u = strcmp(argument->name, "format") == 0 ? number : 1 + number % 3;
+        } else if (argument->kind == FREE && argument->width == sizeof wide) {
+            world.arguments[i].d = wide;
+        } else if (argument->kind == FREE) {
+            world.arguments[i].f = narrow;
+        }
+    }
+    world.recipe.it.element = number != 0 ? number : OFP8_E4M3;
+    world.shape.it.wide_type = 1 + number % 3;
+    world.call.it.amax = NULL;
+}
+
+/* One call under every environment: the status, the bytes and the environment as under the first. */
+static void under_environments(const struct function *function, uint32_t number)
+{
+    uint32_t expected = 0;
+    for (size_t i = 0; i < ENVIRONMENTS; ++i) {
+        const struct environment *environment = &environments[i];
+        reset(function);
+        vary(function, number);
+        running = function->name;
+        const int trapping = enter(environment);
+        const uint32_t status = (uint32_t)function->call();
+        const int is_kept = leave(environment, trapping);
+        if (i == 0) {
+            expected = status;
+            memcpy(&before, &world, sizeof world);
+        }
+        checks += 1;
+        if (status != expected || !is_kept || memcmp(&before, &world, sizeof world) != 0) {
+            failures += 1;
+            printf("%s, number %u, rounding %s: status %u for %u, %s\n", function->name, (unsigned)number,
+                   environment->name, (unsigned)status, (unsigned)expected,
+                   is_kept ? "perhaps other bytes" : "the environment was changed");
+        }
+    }
+}
+
 static void print_list(const char *name, const struct argument *list)
 {
     printf("%s:", name);
@@ -1007,6 +1129,10 @@ int main(int count, char **arguments)
         trial(function, "everything", "is good", S(OK));
         hostile(function, (unsigned char *)world.arguments, function->arguments, sizeof world.arguments[0]);
         overlaps(function);
+        for (uint32_t number = 0; number == 0 || ofp8_get_format_info(number, world.info) == OFP8_OK; ++number) {
+            under_environments(function, number);
+        }
+        ofp8_force_kernel(OFP8_KERNEL_DETECT);
     }
     if (is_list) {
         return 0;

@@ -130,9 +130,9 @@ impl<'a> Gradient<'a> {
     /// Divides the sum by the count: one f32 addition of what was lost, one division. The buffer
     /// then counts as one micro-batch. An empty one stays as it is.
     pub fn average(&mut self) -> Matrix<'_, f32> {
-        let count = self.count as f32;
         if self.count != 0 {
             kernel::with_default_environment(|| {
+                let count = self.count as f32;
                 self.each_row(|sum, lost| {
                     let lost = lost.iter_mut().map(core::mem::take);
                     for (sum, lost) in sum.iter_mut().zip(lost.chain(core::iter::repeat(0.0))) {

@@ -84,7 +84,7 @@ impl Params {
         let min_field = (spec.min_exponent() + F32_BIAS) as u32;
         let min_normal = min_field << F32_MANTISSA_BITS;
         let lowest = (min_field + discarded) << spec.mantissa_bits;
-        let following = following(spec, min_normal).to_bits();
+        let following = following(spec, min_field);
         let half_step = (following - max_value(spec).to_bits()) / 2;
         let mut params = Params {
             spec,
@@ -235,16 +235,14 @@ const fn max_value(spec: &Spec) -> f32 {
     f32::from_bits(bits as u32)
 }
 
-/// The value that would follow the largest one (infinity for E8M0).
-const fn following(spec: &Spec, min_normal: u32) -> f32 {
-    let max = max_value(spec);
-    let power = max.to_bits() >> F32_MANTISSA_BITS << F32_MANTISSA_BITS;
-    let power = if power > min_normal {
-        power
-    } else {
-        min_normal
-    };
-    max + f32::from_bits(power - (spec.mantissa_bits << F32_MANTISSA_BITS))
+/// The bits of the value that would follow the largest one (infinity for E8M0). Integers alone: this runs
+/// under the caller's floating-point environment.
+const fn following(spec: &Spec, min_field: u32) -> u32 {
+    let max = max_value(spec).to_bits();
+    let field = max >> F32_MANTISSA_BITS;
+    let normal_field = if field > min_field { field } else { min_field };
+    let ulp_field = normal_field - spec.mantissa_bits;
+    max + (1 << (F32_MANTISSA_BITS + ulp_field - field))
 }
 
 enum Special {

@@ -228,10 +228,12 @@ impl Recipe {
     pub fn amax<S: FitsF32>(&self, source: Matrix<'_, S>, amax: &mut [Amax]) -> Result<(), Error> {
         self.check_blocks(source.rows(), source.cols(), amax.len())?;
         let grid = Grid::new(self, source.rows(), source.cols())?;
-        self.each_amax(grid, source, |number, of_block| {
-            if let Some(place) = amax.get_mut(number) {
-                *place = of_block;
-            }
+        kernel::with_default_environment(|| {
+            self.each_amax(grid, source, |number, of_block| {
+                if let Some(place) = amax.get_mut(number) {
+                    *place = of_block;
+                }
+            });
         });
         Ok(())
     }
@@ -448,7 +450,8 @@ impl Recipe {
         }
     }
 
-    /// A given scale, if the recipe can use it.
+    /// A given scale, if the recipe can use it. The caller has set the floating-point environment: one
+    /// that takes subnormals for zeros would refuse them.
     pub(super) fn given_scale(&self, scales: &GivenScales<'_>, index: usize) -> Option<BlockScale> {
         let is_positive = |scale: f32| scale > 0.0 && scale < f32::INFINITY;
         match (scales, self.scaling) {
@@ -505,7 +508,9 @@ impl Recipe {
             GivenScales::Dequantize(scales) => scales.kind(),
         })?;
         let mut are_usable = true;
-        grid.each_cell(|cell| are_usable &= self.given_scale(scales, cell.index).is_some());
+        kernel::with_default_environment(|| {
+            grid.each_cell(|cell| are_usable &= self.given_scale(scales, cell.index).is_some());
+        });
         if are_usable {
             Ok(())
         } else {

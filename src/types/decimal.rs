@@ -12,6 +12,7 @@ use core::cmp::Ordering;
 use core::fmt::{self, Write};
 use core::num::ParseFloatError;
 
+use crate::kernel::with_default_environment;
 use crate::scalar::{Value, decode};
 use crate::spec::FloatType;
 
@@ -24,7 +25,7 @@ const BEYOND_F64: i32 = 2000;
 /// The value of a decimal string, exact enough that any rounding to a format sees the string
 /// itself.
 pub(super) fn parse(text: &str) -> Result<Value, ParseFloatError> {
-    let nearest: f64 = text.parse()?;
+    let nearest: f64 = with_default_environment(|| text.parse())?;
     let value = decode(FloatType::F64.spec(), nearest.to_bits());
     if !text.contains(|c: char| c.is_ascii_digit()) {
         return Ok(value); // "inf", "nan"

@@ -172,3 +172,17 @@ fn gradients_do_not_depend_on_it() {
         });
     }
 }
+
+/// A count is a u64: f32 has to round it.
+#[test]
+fn averages_of_many_do_not_depend_on_it() {
+    for count in [3, (1 << 24) + 1, (1 << 25) + 3, u64::MAX - 1] {
+        check(&format!("average of {count}"), &|| {
+            let mut sum = [1.0, -3e30, 1e-39, 7.0];
+            let matrix = MatrixMut::new(&mut sum, 1, 4).unwrap();
+            let mut gradient = Gradient::resume(matrix, None, count).unwrap();
+            gradient.average();
+            bytes(&sum)
+        });
+    }
+}

@@ -5,9 +5,10 @@
 use std::hint::black_box;
 
 use ofp8::monitor::measure;
+use ofp8::scale::GivenScales;
 use ofp8::{
-    Amax, Bf16, Block, Cast, Convention, F16, Format, Matrix, MatrixMut, Philox, RandomBits,
-    Rounding, Scales, ScalesMut, Scaling, Special,
+    Amax, Bf16, Block, Cast, Convention, CopyMut, E4M3, ExponentRule, F16, Format, Matrix,
+    MatrixMut, Philox, RandomBits, Recipe, Rounding, Scales, ScalesMut, Scaling, Special,
 };
 
 use crate::data::{Generator, Profile, Specials, Wide, element};
@@ -197,5 +198,148 @@ fn measures_do_not_depend_on_the_environment() {
             }
         }
         bytes
+    });
+}
+
+/// Which of these scales can be given, and the codes that they make.
+fn given(recipe: Recipe, data: &[f32], scales: &[GivenScales<'_>]) -> Vec<u8> {
+    let source = Matrix::new(data, 1, data.len()).unwrap();
+    let mut all = Vec::new();
+    for &scales in scales {
+        let mut codes = vec![0; data.len()];
+        let target = MatrixMut::new(&mut codes, 1, data.len()).unwrap();
+        let done = recipe.quantize_given(None, source, scales, target);
+        all.push(done.is_ok() as u8);
+        all.extend(codes);
+    }
+    all
+}
+
+#[test]
+fn given_scales_do_not_depend_on_the_environment() {
+    let data = source::<f32>(160, 8);
+    let powers = (-149..128).map(|k| f64::from(k).exp2() as f32);
+    let others = [
+        0.0,
+        -1.0,
+        0.7,
+        3e-39,
+        1e38,
+        f32::MAX,
+        f32::INFINITY,
+        f32::NAN,
+    ];
+    let numbers: Vec<[f32; 1]> = powers.chain(others).map(|scale| [scale]).collect();
+    let quantize = numbers.iter().map(|scale| GivenScales::Quantize(scale));
+    let stored = numbers.iter().map(|scale| Scales::F32(scale));
+    let wide: Vec<_> = quantize
+        .chain(stored.map(GivenScales::Dequantize))
+        .collect();
+    let conventions = [Convention::TransformerEngine, Convention::DeepSeek];
+    let scalings = conventions.map(Scaling::F32).into_iter();
+    for scaling in scalings.chain([Scaling::PowerOfTwo(ExponentRule::RoundUp)]) {
+        let recipe = Recipe::TENSOR.with_scaling(scaling).unwrap();
+        check(&format!("{scaling:?}"), &|| given(recipe, &data, &wide));
+    }
+    let blocks: Vec<u8> = (0..10).map(|i| i * 14).collect();
+    let two_level = |tensor: &[f32; 1]| Scales::TwoLevel {
+        tensor: tensor[0],
+        blocks: &blocks,
+    };
+    let two_level: Vec<_> = numbers.iter().map(two_level).collect();
+    let two_level: Vec<_> = two_level.into_iter().map(GivenScales::Dequantize).collect();
+    check("NVFP4", &|| given(Recipe::NVFP4, &data, &two_level));
+}
+
+#[test]
+fn two_levels_do_not_depend_on_the_environment() {
+    let wide = source::<f32>(ROWS * COLS, 9);
+    let tame: Vec<f32> = wide
+        .iter()
+        .map(|x| if x.abs() < 1e3 { *x } else { 1.0 })
+        .collect();
+    let (down, across) = Recipe::NVFP4.block().grid(ROWS, COLS);
+    for data in [&wide, &tame] {
+        check("NVFP4", &|| {
+            let (mut codes, mut values) = (vec![0; ROWS * COLS], vec![0.0f32; ROWS * COLS]);
+            let (mut tensor, mut blocks) = (0.0, vec![0; down * across]);
+            let scales = ScalesMut::TwoLevel {
+                tensor: &mut tensor,
+                blocks: &mut blocks,
+            };
+            let target = MatrixMut::new(&mut codes, ROWS, COLS).unwrap();
+            let source = Matrix::new(data, ROWS, COLS).unwrap();
+            Recipe::NVFP4.quantize(source, target, scales).unwrap();
+            let scales = Scales::TwoLevel {
+                tensor,
+                blocks: &blocks,
+            };
+            let codes_of = Matrix::new(&codes, ROWS, COLS).unwrap();
+            let target = MatrixMut::new(&mut values, ROWS, COLS).unwrap();
+            Recipe::NVFP4.dequantize(codes_of, scales, target).unwrap();
+            let mut all = codes;
+            all.extend(tensor.to_bits().to_le_bytes());
+            all.extend(blocks);
+            all.extend(values.iter().flat_map(|x| x.to_bits().to_le_bytes()));
+            all
+        });
+    }
+}
+
+#[test]
+fn copies_and_expanded_scales_do_not_depend_on_the_environment() {
+    fn both<S: Wide>(data: &[S]) -> Vec<u8> {
+        let source = Matrix::new(data, ROWS, COLS).unwrap();
+        let (mut row, mut column) = (vec![0; ROWS * COLS], vec![0; ROWS * COLS]);
+        let (mut of_rows, mut of_columns) = (vec![0; ROWS * COLS.div_ceil(32)], vec![0; COLS]);
+        let rowwise = MatrixMut::new(&mut row, ROWS, COLS).unwrap();
+        let columnwise = MatrixMut::new(&mut column, COLS, ROWS).unwrap();
+        let stats = Recipe::MXFP8
+            .quantize_both(
+                source,
+                CopyMut::new(rowwise, ScalesMut::E8M0(&mut of_rows)),
+                CopyMut::transposed(columnwise, ScalesMut::E8M0(&mut of_columns)),
+            )
+            .unwrap();
+        let mut expanded = vec![0.0; of_rows.len()];
+        let to = Recipe::MXFP8
+            .with_scaling(Scaling::F32(Convention::DeepSeek))
+            .unwrap();
+        let scales = (Scales::E8M0(&of_rows), ScalesMut::F32(&mut expanded));
+        Recipe::MXFP8
+            .expand_scales(&to, ROWS, COLS, scales.0, scales.1)
+            .unwrap();
+        let mut all: Vec<u8> = [row, column, of_rows, of_columns].concat();
+        all.extend(expanded.iter().flat_map(|x| x.to_bits().to_le_bytes()));
+        all.extend(stats.iter().flat_map(|stats| stats.saturated.to_le_bytes()));
+        all
+    }
+    let (wide, half, brain) = (
+        source::<f32>(ROWS * COLS, 10),
+        source::<F16>(ROWS * COLS, 11),
+        source::<Bf16>(ROWS * COLS, 12),
+    );
+    check("f32", &|| both(&wide));
+    check("f16", &|| both(&half));
+    check("bf16", &|| both(&brain));
+}
+
+#[test]
+fn strings_do_not_depend_on_the_environment() {
+    let ties = [
+        "0.1",
+        "-1.0625",
+        "1.1875e0",
+        "464",
+        "464.0000001",
+        "9.765625e-4",
+        "1e-400",
+        "1e400",
+    ];
+    check("strings", &|| {
+        let parsed = ties.iter().map(|text| text.parse::<E4M3>().unwrap());
+        parsed
+            .flat_map(|x| [x.to_bits()].into_iter().chain(x.to_string().into_bytes()))
+            .collect()
     });
 }
