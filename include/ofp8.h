@@ -10,6 +10,10 @@
  * is a flag that is neither 0 nor 1, and a reserved member that is not 0.
  * No allocation, no callbacks, re-entrant, never unwinds.
  *
+ * Nothing depends on the floating-point environment (rounding, flushing of subnormals, exceptions
+ * that trap), and a call leaves that as it was; but for exception flags, of which any may be raised:
+ * they differ between kernels.
+ *
  * A buffer that is written may not overlap one that is read, or another that is written; that is
  * checked (OFP8_OVERLAP). Nor may it overlap the structures of the call, which is not checked.
  *
@@ -51,7 +55,7 @@
 #define OFP8_KERNEL_PORTABLE 1
 
 /**
- * x86-64 with AVX2, F16C and FMA.
+ * x86-64 with AVX2, F16C, FMA and POPCNT.
  */
 #define OFP8_KERNEL_AVX2 2
 
@@ -1065,7 +1069,8 @@ const char *ofp8_status_text(uint32_t status);
 
 /**
  * The kernel that runs: the forced one, else the one that was detected (OFP8_KERNEL_AVX512,
- * ...). No result depends on it, only speed.
+ * ...), or where the library is part of a Rust program with the feature std what the environment
+ * variable OFP8_KERNEL names. No result depends on it, only speed.
  */
 uint32_t ofp8_current_kernel(void);
 
@@ -1076,8 +1081,8 @@ uint32_t ofp8_current_kernel(void);
 const char *ofp8_kernel_name(uint32_t kernel);
 
 /**
- * Makes a kernel the one that runs, in all threads, or returns to the detected one with
- * OFP8_KERNEL_DETECT. May be called at any time, also while other threads are at work.
+ * Makes a kernel the one that runs, in all threads, or with OFP8_KERNEL_DETECT what would run had
+ * none been forced. May be called at any time, also while other threads are at work.
  *
  * Statuses: OFP8_UNKNOWN_POLICY for no kernel's number, OFP8_KERNEL where this machine cannot
  * run it; then nothing has changed.
@@ -1332,8 +1337,9 @@ ofp8_status ofp8_pack(uint32_t packing, const uint8_t *codes, size_t count, uint
 ofp8_status ofp8_unpack(uint32_t packing, const uint8_t *packed, size_t count, uint8_t *codes);
 
 /**
- * Writes the number of blocks of a matrix of rows x cols: down, across. Each has a scale; they
- * are stored row-major, without gaps, unless the recipe has another scale_order.
+ * Writes the number of blocks of a matrix of rows x cols: down, across (0 along an extent of 0).
+ * Each has a scale; they are stored row-major, without gaps, unless the recipe has another
+ * scale_order.
  *
  * Statuses: those of a recipe (OFP8_STRUCT_SIZE, OFP8_UNKNOWN_FORMAT,
  * OFP8_UNKNOWN_POLICY, OFP8_RECIPE), OFP8_NULL_POINTER, OFP8_MISALIGNED.

@@ -22,7 +22,8 @@
 //! - `std`: what needs the standard library, such as decibels in [`monitor::Measure`].
 //! - `half`, `bytemuck`: interoperation with the crates of these names.
 //! - `capi`: the C ABI, `include/ofp8.h`. A static library needs a panic handler too, which
-//!   `--cfg ofp8_staticlib` adds (a feature would break every `std` user whose graph turns it on).
+//!   `--cfg ofp8_staticlib` adds (a feature would break every `std` user whose graph turns it on);
+//!   `std` has one of its own, so that the two exclude each other.
 //!
 #![doc = include_str!("../docs/formats.md")]
 #![no_std]

@@ -3,7 +3,8 @@
 //!
 //! Each function equals the scalar reference ([`crate::scalar`]) on every element, bit for bit,
 //! and does not depend on the machine, on how the work is cut, or on the caller's floating-point
-//! environment. On an error nothing has been written.
+//! environment, which it leaves as it was but for exception flags: any may be raised, none traps.
+//! On an error nothing has been written.
 //!
 //! ```
 //! use ofp8::{Cast, Format, slice};

@@ -10,7 +10,7 @@ use crate::kernel::Kernel;
 pub const OFP8_KERNEL_DETECT: u32 = 0;
 /// Plain code, for any machine.
 pub const OFP8_KERNEL_PORTABLE: u32 = 1;
-/// x86-64 with AVX2, F16C and FMA.
+/// x86-64 with AVX2, F16C, FMA and POPCNT.
 pub const OFP8_KERNEL_AVX2: u32 = 2;
 /// x86-64 with AVX-512 F, BW, DQ, VL, VBMI and VNNI.
 pub const OFP8_KERNEL_AVX512: u32 = 3;
@@ -18,7 +18,8 @@ pub const OFP8_KERNEL_AVX512: u32 = 3;
 pub const OFP8_KERNEL_NEON: u32 = 4;
 
 /// The kernel that runs: the forced one, else the one that was detected (`OFP8_KERNEL_AVX512`,
-/// ...). No result depends on it, only speed.
+/// ...), or where the library is part of a Rust program with the feature `std` what the environment
+/// variable `OFP8_KERNEL` names. No result depends on it, only speed.
 #[unsafe(no_mangle)]
 pub extern "C" fn ofp8_current_kernel() -> u32 {
     Kernel::current() as u32
@@ -39,8 +40,8 @@ pub extern "C" fn ofp8_kernel_name(kernel: u32) -> *const c_char {
     name.as_ptr()
 }
 
-/// Makes a kernel the one that runs, in all threads, or returns to the detected one with
-/// `OFP8_KERNEL_DETECT`. May be called at any time, also while other threads are at work.
+/// Makes a kernel the one that runs, in all threads, or with `OFP8_KERNEL_DETECT` what would run had
+/// none been forced. May be called at any time, also while other threads are at work.
 ///
 /// Statuses: `OFP8_UNKNOWN_POLICY` for no kernel's number, `OFP8_KERNEL` where this machine cannot
 /// run it; then nothing has changed.

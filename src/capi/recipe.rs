@@ -184,8 +184,9 @@ pub(super) unsafe fn recipe_of(pointer: *const ofp8_recipe) -> Result<Recipe, of
     Ok(recipe)
 }
 
-/// Writes the number of blocks of a matrix of `rows` x `cols`: down, across. Each has a scale; they
-/// are stored row-major, without gaps, unless the recipe has another `scale_order`.
+/// Writes the number of blocks of a matrix of `rows` x `cols`: down, across (0 along an extent of 0).
+/// Each has a scale; they are stored row-major, without gaps, unless the recipe has another
+/// `scale_order`.
 ///
 /// Statuses: those of a recipe (`OFP8_STRUCT_SIZE`, `OFP8_UNKNOWN_FORMAT`,
 /// `OFP8_UNKNOWN_POLICY`, `OFP8_RECIPE`), `OFP8_NULL_POINTER`, `OFP8_MISALIGNED`.

@@ -92,7 +92,8 @@ impl Kernel {
         }
     }
 
-    /// Makes `kernel` the one that runs, in all threads, or returns to the default with `None`.
+    /// Makes `kernel` the one that runs, in all threads, or with `None` what would run had none been
+    /// forced: with the feature `std` perhaps what the environment variable names.
     ///
     /// # Errors
     /// [`Error::Kernel`] if this machine cannot run it; then nothing has changed.

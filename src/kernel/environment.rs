@@ -3,7 +3,13 @@
 //! result.
 
 /// Runs `work` with rounding to nearest-even, without flushing of subnormals and with all
-/// exceptions masked; then puts the caller's control register back, where it differed.
+/// exceptions masked; then puts the caller's control register back, where it differed. Flags of
+/// exceptions that the work raises may stay, and depend on the kernel: to save and restore them too
+/// would cost every caller two writes to the register.
+///
+/// All floating-point arithmetic of the library runs inside, checks and set-up included: twice
+/// an operation was left outside that "could not matter" (an addition of two constants, a comparison
+/// with zero), and raised a signal or refused a subnormal scale.
 ///
 /// x86-64 and AArch64 have such a register. Elsewhere the environment is taken to be the default,
 /// as Rust itself takes it.

@@ -2,9 +2,9 @@
 //! Slices at full speed: what [`crate::slice`] and the quantizer stand on.
 //!
 //! Every function here equals the scalar reference bit for bit on every input. The work is done
-//! in chunks that stay in the first-level cache, in three steps: the source becomes `f32` bits
-//! (`portable::load`, exact), the factor is applied, the bits become codes
-//! (`portable::encode`). All formats share that code, driven by one `Params`.
+//! in chunks that stay in the first-level cache, in three steps: the source becomes `f32` bits,
+//! exactly, the factor is applied, the bits become codes. All formats share that code, driven by
+//! one set of run-time constants.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;

@@ -70,7 +70,7 @@ impl Block {
         Block { rows, cols }
     }
 
-    /// How many blocks a matrix has: down and across. 0 where it has no elements.
+    /// How many blocks a matrix has: down and across; 0 along an extent of 0.
     pub const fn grid(self, rows: usize, cols: usize) -> (usize, usize) {
         (count(rows, self.rows), count(cols, self.cols))
     }

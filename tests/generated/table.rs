@@ -20,7 +20,9 @@ Names are Rust's; C and C++ have them in capitals (`Format::E4M3Fnuz`, `OFP8_E4M
 smallest `f32` magnitude that rounding to nearest-even takes beyond the largest value; *overflow
 gives* is what such a value becomes under `Saturation::None` (under the default, `Finite`, it is
 always the largest value).
-E8M0 has no zero, no sign and no subnormals. MX INT8 is fixed point, so that all its values are
+E8M0 has no zero and no subnormals. It, UE4M3 and UE5M3 drop the sign: -2 is stored as 2. The
+unsigned Binary8 formats take a negative value for one below their range: 0, under
+`Saturation::None` NaN. MX INT8 is fixed point, so that all its values are
 normal; its code 0x80 decodes to -2, which no encoding gives. The Binary8 formats are those of IEEE
 P3109, an unapproved draft (v4.0, June 2026).
 ";
