@@ -11,8 +11,8 @@
  * No allocation, no callbacks, re-entrant, never unwinds.
  *
  * Nothing depends on the floating-point environment (rounding, flushing of subnormals, exceptions
- * that trap), and a call leaves that as it was; but for exception flags, of which any may be raised:
- * they differ between kernels.
+ * that trap) on x86-64, AArch64 and Arm, and a call leaves that as it was; but for exception flags,
+ * of which any may be raised: they differ between kernels. RISC-V's must be the default.
  *
  * A buffer that is written may not overlap one that is read, or another that is written; that is
  * checked (OFP8_OVERLAP). Nor may it overlap the structures of the call, which is not checked.

@@ -58,6 +58,34 @@ static _Noreturn void fault(void)
     leave(2);
 }
 
+#ifdef __ARM_FP
+/* What firmware may have set in FPSCR: flushing of subnormals, the default NaN, rounding toward zero. */
+#define UNUSUAL (1u << 25 | 1u << 24 | 3u << 22)
+
+static uint32_t environment(void)
+{
+    uint32_t fpscr;
+    __asm__ volatile("vmrs %0, fpscr" : "=r"(fpscr)::"memory");
+    return fpscr & ~0xF000009Fu; /* without the flags of comparisons and exceptions */
+}
+#endif
+
+/* The program, in an unusual floating-point environment, which must be there afterwards too. */
+static int run(void)
+{
+#ifdef __ARM_FP
+    __asm__ volatile("vmsr fpscr, %0" ::"r"(UNUSUAL) : "memory");
+    const int status = main();
+    if (environment() != UNUSUAL) {
+        board_print("the floating-point environment was changed\n");
+        return 3;
+    }
+    return status;
+#else
+    return main();
+#endif
+}
+
 static _Noreturn void start(void)
 {
     const uint32_t *from = image_data;
@@ -67,7 +95,7 @@ static _Noreturn void start(void)
     for (uint32_t *to = data_end; to != bss_end; ++to) {
         *to = 0;
     }
-    leave(main());
+    leave(run());
 }
 
 #ifdef __riscv

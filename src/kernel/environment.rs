@@ -11,15 +11,16 @@
 /// an operation was left outside that "could not matter" (an addition of two constants, a comparison
 /// with zero), and raised a signal or refused a subnormal scale.
 ///
-/// x86-64 and AArch64 have such a register. Elsewhere the environment is taken to be the default,
-/// as Rust itself takes it.
+/// x86-64, AArch64 and Arm with hardware floating point have such a register. RISC-V with it has one
+/// too, but stable Rust does not say whether it is there: there and elsewhere the environment is taken
+/// to be the default, as Rust itself takes it.
 #[inline]
 pub(crate) fn with_default_environment<R>(work: impl FnOnce() -> R) -> R {
     let saved = register::read();
     if register::is_default(saved) {
         return apart(work);
     }
-    register::write(register::DEFAULT);
+    register::write(register::default_for(saved));
     let result = apart(work);
     register::write(saved);
     result
@@ -37,12 +38,16 @@ mod register {
     use core::arch::asm;
 
     /// All exceptions masked, nearest-even, no flushing.
-    pub(super) const DEFAULT: u32 = 0x1F80;
+    const DEFAULT: u32 = 0x1F80;
     /// The flags of exceptions that have happened: not ours to look at.
     const FLAGS: u32 = 0x3F;
 
     pub(super) fn is_default(mxcsr: u32) -> bool {
         mxcsr & !FLAGS == DEFAULT
+    }
+
+    pub(super) fn default_for(_: u32) -> u32 {
+        DEFAULT
     }
 
     pub(super) fn read() -> u32 {
@@ -69,10 +74,14 @@ mod register {
     use core::arch::asm;
 
     /// Nearest-even, no flushing, no traps, no alternative NaN or half-precision behaviour.
-    pub(super) const DEFAULT: u64 = 0;
+    const DEFAULT: u64 = 0;
 
     pub(super) fn is_default(fpcr: u64) -> bool {
         fpcr == DEFAULT
+    }
+
+    pub(super) fn default_for(_: u64) -> u64 {
+        DEFAULT
     }
 
     pub(super) fn read() -> u64 {
@@ -88,13 +97,46 @@ mod register {
     }
 }
 
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[cfg(all(target_arch = "arm", target_abi = "eabihf"))]
 mod register {
-    pub(super) const DEFAULT: () = ();
+    use core::arch::asm;
 
+    /// Rounding, flushing (of binary16 too), the default NaN, the other binary16, traps. What else is in
+    /// FPSCR, flags and the length of vectors, is as it was.
+    const CONTROL: u32 = 3 << 22 | 1 << 24 | 1 << 19 | 1 << 25 | 1 << 26 | 1 << 15 | 0x1F << 8;
+
+    pub(super) fn is_default(fpscr: u32) -> bool {
+        fpscr & CONTROL == 0
+    }
+
+    pub(super) fn default_for(fpscr: u32) -> u32 {
+        fpscr & !CONTROL
+    }
+
+    pub(super) fn read() -> u32 {
+        let fpscr;
+        // SAFETY: the ABI passes numbers in the registers of the unit whose state this is.
+        unsafe { asm!("vmrs {}, fpscr", out(reg) fpscr, options(nostack, preserves_flags)) };
+        fpscr
+    }
+
+    pub(super) fn write(fpscr: u32) {
+        // SAFETY: as above; the value was read from the register, with bits of `CONTROL` cleared or not.
+        unsafe { asm!("vmsr fpscr, {}", in(reg) fpscr, options(nostack, preserves_flags)) };
+    }
+}
+
+#[cfg(not(any(
+    target_arch = "x86_64",
+    target_arch = "aarch64",
+    all(target_arch = "arm", target_abi = "eabihf")
+)))]
+mod register {
     pub(super) fn is_default((): ()) -> bool {
         true
     }
+
+    pub(super) fn default_for((): ()) {}
 
     pub(super) fn read() {}
 

@@ -203,7 +203,8 @@ impl<'a> Pass<'a> {
     ) -> Stats {
         let mut stats = Stats::EMPTY;
         self.grid.each_part(region, self.parts, |part| {
-            let of_part = if self.in_tiles {
+            // A microcontroller has no tiles: named here so that their code is left out.
+            let of_part = if self.in_tiles && !IS_SMALL {
                 self.tile(source, output, &part, buffers)
             } else {
                 self.cells(source, output, &part)
